@@ -1,0 +1,168 @@
+"""The student's side: a table of objects, and one function per request.
+
+Loaded in the worker and, without a wire, inline. It runs student code, so nothing that it answers is trusted.
+An object keeps its number as long as this server lives: the same object is always the same handle.
+"""
+
+from __future__ import annotations
+
+import importlib
+import operator
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .values import Flat, Refused, flatten, unflatten
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    name: getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "matmul", "pow", "neg")
+}
+MESSAGE_LENGTH = 200
+FRAMES = 6
+
+
+class Server:
+    """Answers requests about one package of student code.
+
+    Args:
+        package: its name; it must be importable.
+        folder: where its files lie: only frames of these files are reported.
+        inline: raise KeyboardInterrupt instead of reporting it, so that Ctrl-C works on a laptop.
+    """
+
+    def __init__(self, package: str, folder: str, inline: bool = False) -> None:
+        self.package, self.folder, self.inline = package, os.path.realpath(folder), inline
+        self.objects: list[object] = []
+        self.numbers: dict[int, int] = {}
+
+    def answer(self, request: str, arguments: Flat) -> tuple[str, Flat]:
+        """Carry out one request.
+
+        Returns:
+            ``("ok", value)``, ``("refused", [what])`` when the answer may not cross, or
+            ``("error", [builtin base, class, message, frames])`` when the student's code raised.
+        """
+        try:
+            function = _REQUESTS[request]
+            value = function(self, *unflatten(arguments, self._resolve, writeable=True))
+            if request in _ANSWER_WITH_HANDLE:
+                return "ok", flatten(_Pinned(value), lambda pinned: self._refer(pinned.value))  # type: ignore[attr-defined]
+            return "ok", flatten(value, self._refer, _tensor_contents)
+        except Refused as refused:
+            return "refused", flatten([str(refused)], self._refer)
+        except BaseException as error:  # sys.exit and KeyboardInterrupt are the student's too
+            if self.inline and isinstance(error, KeyboardInterrupt):
+                raise
+            return "error", flatten(self._describe(error), self._refer)
+
+    def _refer(self, value: object) -> tuple[int, str]:
+        number = self.numbers.get(id(value))
+        if number is None:
+            number = self.numbers[id(value)] = len(self.objects)
+            self.objects.append(value)  # kept alive, so that its id stays its own
+        return number, type(value).__name__[:80]
+
+    def _resolve(self, number: int, name: str) -> object:
+        return self.objects[number]
+
+    def _describe(self, error: BaseException) -> list[Any]:
+        base = next((cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins"), "Exception")
+        try:
+            message = str(error)
+        except BaseException:
+            message = "(its message cannot be shown)"
+        frames = [
+            (os.path.relpath(frame.filename, os.path.dirname(self.folder)), frame.lineno or 0, frame.name)
+            for frame in traceback.extract_tb(error.__traceback__)
+            if os.path.realpath(frame.filename).startswith(self.folder + os.sep)
+        ]
+        if isinstance(error, SyntaxError) and str(error.filename).startswith(self.folder + os.sep):
+            message = str(error.msg)
+            name = os.path.relpath(str(error.filename), os.path.dirname(self.folder))
+            frames.append((name, error.lineno or 0, "<module>"))
+        return [base, type(error).__name__[:80], _legal(message), [list(frame) for frame in frames[-FRAMES:]]]
+
+    # One method a request. The names are what `handles` asks for.
+
+    def module(self, name: str) -> Any:
+        return importlib.import_module(f"{self.package}.{name}")
+
+    def torch(self) -> Any:
+        return importlib.import_module("torch")
+
+    def get(self, target: Any, name: str) -> Any:
+        return getattr(target, name)
+
+    def set(self, target: Any, name: str, value: Any) -> None:
+        setattr(target, name, value)
+
+    def call(self, target: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        return target(*arguments, **keywords)
+
+    def item(self, target: Any, index: Any) -> Any:
+        return target[index]
+
+    def setitem(self, target: Any, index: Any, value: Any) -> None:
+        target[index] = value
+
+    def math(self, name: str, *operands: Any) -> Any:
+        return OPERATORS[name](*operands)
+
+    def put(self, value: Any) -> Any:
+        return value
+
+    def fetch(self, target: Any) -> Any:
+        return target
+
+    def like(self, module: str, name: str, fields: dict[str, Any]) -> Any:
+        return getattr(self.module(module), name)(**fields)
+
+    def tensor(self, value: Any) -> Any:
+        return self.torch().as_tensor(value)
+
+
+class _Pinned:
+    """Wraps an answer that must be a handle even where its value could cross."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+_REQUESTS: dict[str, Callable[..., Any]] = {
+    "module": Server.module,
+    "torch": Server.torch,
+    "get": Server.get,
+    "set": Server.set,
+    "call": Server.call,
+    "item": Server.item,
+    "setitem": Server.setitem,
+    "math": Server.math,
+    "put": Server.put,
+    "fetch": Server.fetch,
+    "like": Server.like,
+    "tensor": Server.tensor,
+}
+_ANSWER_WITH_HANDLE = frozenset({"module", "torch", "put", "like", "tensor"})
+
+
+def _legal(message: str) -> str:
+    """Cut to what may be shown, and made to cross."""
+    return message[:MESSAGE_LENGTH].encode("utf-8", "replace").decode()
+
+
+def _tensor_contents(value: object) -> np.ndarray | None:
+    """A torch tensor's numbers: detached, on the CPU, dense. None for anything that is no tensor."""
+    torch = sys.modules.get("torch")
+    if torch is None or not issubclass(type(value), torch.Tensor):
+        return None
+    tensor: Any = value
+    if tensor.layout is not torch.strided or tensor.device.type != "cpu":
+        raise Refused(f"a {tensor.layout} tensor on {tensor.device.type}, expected a dense one on the CPU")
+    if tensor.dtype is torch.bfloat16:
+        raise Refused("a tensor of dtype bfloat16")
+    contents: np.ndarray = tensor.detach().resolve_conj().resolve_neg().numpy()
+    return contents
