@@ -21,8 +21,8 @@ def cross_entropy(model: LanguageModel, sentences: Sequence[Sentence]) -> float:
     Args:
         model: anything with ``order`` and ``prob(word, context)``. A context is a tuple of order - 1 words, filled up
             with ``<s>`` at the start of a sentence; no context reaches back into the sentence before.
-        sentences: a list of sentences (at least one), each a list of words without ``<s>`` and ``</s>``. It is not
-            changed.
+        sentences: a list of sentences (at least one), each a list or tuple of words without ``<s>`` and ``</s>``.
+            It is not changed.
 
     Returns:
         A float, 0.0 or above, with the natural logarithm; inf, without an error or a warning, as soon as one

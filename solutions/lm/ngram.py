@@ -22,7 +22,7 @@ def ngrams(sentence: Sentence, n: int) -> list[tuple[str, ...]]:
     The sentence is read with n - 1 times ``<s>`` before it and one ``</s>`` after it.
 
     Args:
-        sentence: a list of words, without ``<s>`` and ``</s>``; may be empty. It is not changed.
+        sentence: a list or tuple of words, without ``<s>`` and ``</s>``; may be empty. It is not changed.
         n: the length of the n-grams, 1 or more.
 
     Returns:
@@ -45,7 +45,7 @@ def count(sentences: Sequence[Sentence], n: int) -> Counts:
     """How often each word follows each context of n - 1 words.
 
     Args:
-        sentences: a list of sentences, each a list of words. It is not changed.
+        sentences: a list of sentences, each a list or tuple of words. It is not changed.
         n: 1 or more.
 
     Returns:
@@ -81,7 +81,7 @@ class MLE:
     """The n-gram model of maximum likelihood: relative frequencies, nothing smoothed.
 
     Args:
-        counts: what ``count(sentences, n)`` returns. It is kept, not copied: never write to it.
+        counts: what ``count(sentences, n)`` returns; it may be plain dicts. It is kept, not copied: never write to it.
 
     Attributes:
         counts: ``{context: {word: how often}}``.
@@ -134,7 +134,7 @@ def sentence_logprob(model: LanguageModel, sentence: Sentence) -> float:
 
     Args:
         model: anything with ``order`` and ``prob(word, context)``.
-        sentence: a list of words, without ``<s>`` and ``</s>``; may be empty. It is not changed.
+        sentence: a list or tuple of words, without ``<s>`` and ``</s>``; may be empty. It is not changed.
 
     Returns:
         A float, 0.0 or below; -inf, without an error or a warning, when one of the words has probability 0.
@@ -158,7 +158,7 @@ class AddK:
     """The n-gram model that adds k to every count before it divides.
 
     Args:
-        counts: what ``count(sentences, n)`` returns. It is kept, not copied: never write to it.
+        counts: what ``count(sentences, n)`` returns; it may be plain dicts. It is kept, not copied: never write to it.
         k: what is added, above 0; not always 1, and not always whole.
         vocabulary: the words that can be predicted: with ``</s>``, with ``<unk>`` if there is one, without ``<s>``
             and ``<pad>``. Every word that ``counts`` counts is among them. Their number is V.
@@ -287,7 +287,7 @@ def tune_grid(models: Sequence[NgramModel], held_out: Sequence[Sentence]) -> dic
 
     Args:
         models: the models of the orders 1, 2, .., N, lowest first, each with ``order``, ``prob`` and ``seen``.
-        held_out: a list of sentences, each a list of words; never the training text, never the test text.
+        held_out: a list of sentences, each a list or tuple of words; never the training text, never the test text.
 
     Returns:
         ``{2: .., 3: .., N: ..}``, values of ``GRID``. Of equally good ones the smallest; so .05 too where nothing
