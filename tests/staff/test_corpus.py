@@ -300,6 +300,7 @@ def far(k: int, verb: str) -> str:
         pytest.param("the bat behind the dogs see the owls eat mice at night .", False, False, False, id="two-verbs"),
         pytest.param("the bat eats noise at night .", False, False, False, id="no-such-food"),
         pytest.param("the bat eats flies at night", False, False, False, id="no-stop"),
+        pytest.param("the bat eats flies at night !", False, False, False, id="other-stop"),
         pytest.param("the bat eats flies at night . .", False, False, False, id="two-stops"),
         pytest.param("the bat eats at night .", False, False, False, id="no-object"),
         pytest.param("the bat eats flies .", False, False, False, id="no-time"),

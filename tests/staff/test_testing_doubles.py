@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import GeneratorType
+
 import pytest
 from lm import testing
 from lm.types import Context
@@ -112,10 +114,9 @@ def test_raises_after_k_items() -> None:
 
 
 def test_as_generator_gives_its_items_once() -> None:
-    """The second loop finds nothing, and there is no len."""
+    """It is a real generator: the second loop finds nothing."""
     items = testing.as_generator([1, 2, 3])
-    with pytest.raises(TypeError):
-        len(items)  # type: ignore[arg-type]
+    assert isinstance(items, GeneratorType)
     assert list(items) == [1, 2, 3]
     assert list(items) == []
 
@@ -140,7 +141,7 @@ def test_advance_tells_the_end_from_a_value() -> None:
     [
         (("a", "b", "c"), 3, ("b", "c")),
         (("a", "b", "c"), 1, ()),
-        (("a",), 3, ("a",)),
+        (("a", "b", "c"), 5, ("a", "b", "c")),
         ((), 3, ()),
         (["a", "b"], 2, ("b",)),
     ],
