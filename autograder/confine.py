@@ -1,0 +1,106 @@
+"""Confine a worker before it touches student code. Loaded in the zygote and its workers.
+
+Theory of operation. The trusted process (root, where there is root) starts a zygote by *exec*, before it has read
+anything secret. The zygote imports numpy and never runs student code. For each test it forks a worker; the worker
+calls ``confine`` and only then imports the student's package. So the student's code has a uid of its own that owns
+nothing but a scratch folder, cannot signal, trace or read any process of ours, and ends with its test: the zygote
+kills every process of that uid. The order below is the security argument: limits while we may still raise them, the
+out-of-memory score while /proc is still ours, groups before gid before uid, and the parent-death signal last, since
+a change of uid clears it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
+MiB = 1 << 20
+MAX_FILE = 16 * MiB
+MAX_THREADS = 64  # and processes, of the worker's uid
+MAX_OPEN_FILES = 128
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one worker gets.
+
+    Attributes:
+        uid: user and group id of its own; None to keep ours (no root: accidents are contained, malice is not).
+        memory: MiB of address space.
+        cpu: seconds of processor time.
+    """
+
+    uid: int | None
+    memory: int
+    cpu: int
+
+
+def confine(cell: Cell, parent: int) -> None:
+    """Confine this process, whose parent is ``parent``. Raises OSError when a step fails: better no worker than a free one."""
+    limits = [
+        (resource.RLIMIT_AS, cell.memory * MiB),
+        (resource.RLIMIT_FSIZE, MAX_FILE),
+        (resource.RLIMIT_NOFILE, MAX_OPEN_FILES),
+        (resource.RLIMIT_CORE, 0),
+    ]
+    if cell.uid is not None:
+        limits.append((resource.RLIMIT_NPROC, MAX_THREADS))  # counted by uid: ours has other processes
+    for which, value in limits:
+        resource.setrlimit(which, (value, value))
+    resource.setrlimit(resource.RLIMIT_CPU, (cell.cpu, cell.cpu + 1))
+    _be_killed_first_when_memory_runs_out()
+    os.umask(0o077)
+    if cell.uid is not None:
+        os.setgroups([])
+        os.setresgid(cell.uid, cell.uid, cell.uid)
+        os.setresuid(cell.uid, cell.uid, cell.uid)
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    die_with(parent)
+
+
+def can_change_uid() -> bool:
+    """Whether workers can get a uid of their own here."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def die_with(parent: int) -> None:
+    """Be killed when the parent dies, even by SIGKILL."""
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before we asked
+        os._exit(1)
+
+
+def hide_from_others() -> None:
+    """No other process of this uid may read this one's memory or environment."""
+    prctl(PR_SET_DUMPABLE, 0)
+
+
+def _load_prctl() -> Callable[..., int] | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    function: Callable[..., int] = ctypes.CDLL(None, use_errno=True).prctl
+    return function
+
+
+_prctl = _load_prctl()  # looked up before the uid changes: loading may run helper programs
+
+
+def prctl(option: int, value: int) -> None:
+    """Linux's prctl; nothing elsewhere."""
+    if _prctl is not None and _prctl(option, value, 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"prctl({option}): {os.strerror(number)}")
+
+
+def _be_killed_first_when_memory_runs_out() -> None:
+    try:
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+            file.write("1000")
+    except OSError:
+        pass  # no /proc, or not ours to write: the limit on address space still holds

@@ -1,0 +1,178 @@
+"""Grade one submission: stage it where workers can read it, run the session in a process of its own, read the results."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import secrets
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from .confine import can_change_uid
+from .feedback.assignment import Assignment, load_assignment
+from .feedback.errors import InputError
+from .secret import secret_of
+from .session import GRADER_FAILED, OK, Job
+from .submission import Taken, take
+
+SPARE_SECONDS = 30.0  # beyond the run's own budget, before the session is killed
+
+
+@dataclass(frozen=True)
+class Graded:
+    """The results of one submission.
+
+    Attributes:
+        results: the document of results.json.
+        staff: what the session said to staff.
+        failed: the grader itself failed in part.
+    """
+
+    results: dict[str, Any]
+    staff: str
+    failed: bool
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Item slug -> score."""
+        return {row["extra_data"]["item"]: row["score"] for row in self.results["tests"]}
+
+    @property
+    def states(self) -> dict[str, str]:
+        """Item slug -> state."""
+        return {row["extra_data"]["item"]: row["extra_data"]["state"] for row in self.results["tests"]}
+
+    @property
+    def total(self) -> float:
+        """The sum of all scores."""
+        return round(sum(row["score"] for row in self.results["tests"]), 2)
+
+
+def grade(
+    submission: Path,
+    home: Path,
+    *,
+    results: Path | None = None,
+    secret: bytes | None = None,
+    items: Sequence[str] = (),
+    tests: Sequence[str] = (),
+) -> Graded:
+    """Grade a folder or a zip in isolation.
+
+    Args:
+        submission: what the student handed in.
+        home: holds assignment.toml, solutions/ and tests/.
+        results: where results.json is to be written; None to keep it to ourselves.
+        secret: seed of the hidden inputs; None for the one that lies in ``home``, or the development secret.
+        items: only these items, by slug.
+        tests: only these tests, as "file::function".
+
+    Raises:
+        InputError: the submission, the home or the results path is unusable.
+    """
+    assignment = load_assignment(home / "assignment.toml")
+    require_reachable()
+    with staged(submission, home, assignment) as (staging, taken):
+        job = make_job(assignment, home, staging, taken, results or staging / "results.json", secret, items, tests)
+        command = [sys.executable, "-I", "-B", str(Path(__file__).with_name("session.py")), str(Path(__file__).parents[1])]
+        try:
+            done = subprocess.run(
+                command,
+                input=msgspec.json.encode(job),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                timeout=assignment.budgets.run + SPARE_SECONDS,
+                check=False,
+            )
+            code, staff, complaint = done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+        except subprocess.TimeoutExpired:
+            code, staff, complaint = GRADER_FAILED, "", "the session did not end in time"
+        if code == 2:
+            raise InputError(complaint.strip().splitlines()[-1] if complaint.strip() else "the session refused its job")
+        document = json.loads(Path(job.results).read_text(encoding="utf-8"))
+    if code != OK and complaint:
+        staff += f"\n{complaint}"
+    return Graded(document, staff, failed=code != OK)
+
+
+@contextmanager
+def staged(submission: Path, home: Path, assignment: Assignment) -> Iterator[tuple[Path, Taken]]:
+    """A fresh folder with submission/<package> (given files of ours, submission files of the student's) and scratch/.
+
+    Others may pass through it and read the package, nothing else; it is removed on leaving.
+    """
+    staging = Path(tempfile.mkdtemp(prefix="autograder-"))
+    try:
+        for folder, mode in ((staging, 0o711), (staging / "submission", 0o755), (staging / "scratch", 0o711)):
+            folder.mkdir(exist_ok=True)
+            folder.chmod(mode)
+        taken = take(submission, assignment, staging / "submission")
+        package = staging / "submission" / assignment.package
+        package.mkdir(exist_ok=True)
+        package.chmod(0o755)
+        for file in sorted((home / "solutions" / assignment.package).glob("*.py")):
+            if file.name not in assignment.files:
+                shutil.copyfile(file, package / file.name)
+                (package / file.name).chmod(0o644)
+        yield staging, taken
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def make_job(
+    assignment: Assignment,
+    home: Path,
+    staging: Path,
+    taken: Taken,
+    results: Path,
+    secret: bytes | None = None,
+    items: Sequence[str] = (),
+    tests: Sequence[str] = (),
+) -> Job:
+    """The session's job for a staged submission."""
+    received = f"Received {len(taken.files)} of {len(assignment.files)} files."
+    versions = f"Python {platform.python_version()}, numpy {np.__version__}."
+    unavailable = {name: f"{name} was not handed in" for name in taken.missing}
+    unavailable |= {name: f"{name}: {why}" for name, why in taken.rejected.items()}
+    return Job(
+        home=str(home.resolve()),
+        staging=str(staging),
+        results=str(results.absolute()),
+        secret=(secret or secret_of(home)).hex(),
+        items=tuple(items),
+        lines=(f"{received} {versions} Run {secrets.token_hex(3)}.", *taken.notes),
+        unavailable=unavailable,
+        tests=tuple(tests),
+    )
+
+
+def require_reachable() -> None:
+    """Workers run as another user: the interpreter and this engine must be readable for everybody.
+
+    Raises:
+        InputError: naming the folder in the way.
+    """
+    if not can_change_uid():
+        return
+    paths = [Path(sys.executable).resolve(), Path(os.__file__).resolve(), Path(np.__file__).resolve(), Path(__file__).resolve()]
+    for path in (*paths, Path(sys.prefix).resolve(), Path(tempfile.gettempdir()).resolve()):
+        for step in (path, *path.parents):
+            mode = step.stat().st_mode
+            wanted = stat.S_IXOTH if stat.S_ISDIR(mode) else stat.S_IROTH
+            if not mode & wanted:
+                raise InputError(
+                    f"{step} is closed to other users, and student code runs as another user: "
+                    f"move {'the interpreter' if path in paths[:3] else 'it'} elsewhere, or open that folder (chmod o+x)"
+                )

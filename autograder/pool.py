@@ -1,0 +1,257 @@
+"""Workers for tests: starts the zygotes, gives each test a ``Student`` over a socket, kills and sweeps afterwards.
+
+Trusted; never imports torch. One zygote has numpy, a second has torch too and starts with the first test that needs
+it. Invariants: a worker serves one test; when ``Pool.open`` is left nothing of its uid runs and its scratch folder
+is gone; when ``Pool.close`` returns no zygote runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from . import wire
+from .confine import Cell, can_change_uid
+from .deadlines import Deadlines
+from .feedback.assignment import Assignment, Item
+from .feedback.errors import Ended, GraderError, Late
+from .feedback.handles import Student
+from .feedback.values import Flat
+from .worker import Post
+
+ENGINE = Path(__file__).resolve().parent
+START_SECONDS = 60.0  # importing torch on half a core takes several seconds
+READY_SECONDS = 10.0
+CONTROL_SECONDS = 15.0
+THREADS = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+UIDS_PER_RUN = 512
+
+
+class Zygote:
+    """The trusted side of one zygote process."""
+
+    def __init__(self, torch: bool) -> None:
+        self.torch = torch
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # PYTHONHASHSEED: the order of a set of words is the same in every run. Nothing of our own environment.
+        environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0", "HOME": "/", **THREADS}
+        program = [sys.executable, "-s", "-B", str(ENGINE / "zygote.py"), str(ENGINE.parent), str(theirs.fileno())]
+        with theirs:
+            self.process = subprocess.Popen(
+                [*program, "torch" if torch else "numpy"],
+                pass_fds=[theirs.fileno()],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                cwd="/",
+            )
+        self._control = ours
+        self._ready = False
+
+    def ask(self, request: dict[str, object], descriptor: int | None = None) -> dict[str, int]:
+        """One request and its answer. Raises GraderError when the zygote is gone or silent."""
+        try:
+            if not self._ready:
+                self._control.settimeout(START_SECONDS)
+                self._answer()
+                self._ready = True
+                self._control.settimeout(CONTROL_SECONDS)
+            descriptors = [] if descriptor is None else [descriptor]
+            socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
+            return self._answer()
+        except OSError as error:
+            raise GraderError(f"the zygote does not answer ({error or 'time-out'})") from None
+
+    def _answer(self) -> dict[str, int]:
+        data = self._control.recv(1 << 16)
+        if not data:
+            raise GraderError("the zygote has ended")
+        answer: dict[str, int] = json.loads(data)
+        return answer
+
+    def close(self) -> None:
+        """End it and whatever it forked: within CONTROL_SECONDS, or by SIGKILL."""
+        self._control.close()
+        try:
+            self.process.wait(CONTROL_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+@dataclass
+class Report:
+    """What a run's workers did, for staff."""
+
+    workers: int = 0
+    calls: int = 0
+    leftovers: int = 0
+    start_seconds: list[float] = field(default_factory=list)
+    longest_call: float = 0.0
+    own_uid: bool = False
+
+
+class WorkerLink:
+    """A ``handles.Link`` over a socket. After the first failure every further request fails alike."""
+
+    def __init__(self, sock: socket.socket, deadlines: Deadlines | None, report: Report) -> None:
+        self._sock, self._deadlines, self._report = sock, deadlines, report
+        self._number = 0
+        self._over: type[Ended | Late] | None = None
+        self._why = ""
+
+    def ask(self, request: str, arguments: Flat) -> tuple[str, Flat]:
+        """See ``handles.Link``."""
+        __tracebackhide__ = True
+        if self._over is not None:
+            raise self._over(self._why)
+        self._number += 1
+        self._report.calls += 1
+        began = time.monotonic()
+        until, late = (None, "") if self._deadlines is None else self._deadlines.call()
+        try:
+            wire.send(self._sock, self._number, request, arguments, until)
+            number, status, reply = wire.receive(self._sock, until)
+            if number != self._number:
+                raise wire.Invalid("an answer to another request")
+            return status, reply
+        except wire.TooLate:
+            if self._deadlines is not None:
+                self._deadlines.missed()
+            self._over, self._why = Late, f"your code {late}"
+        except wire.Gone:
+            self._over, self._why = Ended, "your code ended its process (os._exit, a crash, or too much memory)"
+        except wire.Invalid:
+            self._over, self._why = Ended, "your code sent an invalid reply"
+        finally:
+            self._report.longest_call = max(self._report.longest_call, time.monotonic() - began)
+        raise self._over(self._why)
+
+
+class Pool:
+    """Gives each test a worker.
+
+    Args:
+        assignment: names the package, and the memory a worker gets.
+        submission: folder that holds the student's package; readable by every user.
+        scratch: folder of ours in which workers get their scratch folders; others may pass through it.
+        deadlines: of the run.
+        reference: folder that holds the solved package, for the trusted torch worker.
+    """
+
+    def __init__(
+        self, assignment: Assignment, submission: Path, scratch: Path, deadlines: Deadlines, reference: Path
+    ) -> None:
+        self._assignment, self._submission, self._scratch = assignment, submission, scratch
+        self._deadlines, self._reference_folder = deadlines, reference
+        self._uids = _uids()
+        self._zygotes = {False: Zygote(torch=False)}
+        self._reference: tuple[Zygote, int, socket.socket] | None = None
+        self.report = Report(own_uid=can_change_uid())
+
+    @contextmanager
+    def open(self, item: Item) -> Iterator[Student]:
+        """A fresh worker for one test of this item.
+
+        Raises:
+            GraderError: no worker could be had, or one could not be killed.
+        """
+        __tracebackhide__ = True
+        uid = next(self._uids) if can_change_uid() else None
+        budgets = self._assignment.budgets
+        memory = budgets.torch_memory if item.torch else budgets.memory
+        cell = Cell(uid, memory, cpu=int(budgets.test) + 1)
+        began = time.monotonic()
+        scratch = self._make_scratch(uid)
+        try:
+            zygote = self._zygote(item.torch)
+            package = self._assignment.package
+            post = Post(str(self._submission), package, package, str(scratch), trusted=False)
+            pid, sock = _fork(zygote, post, cell)
+            self.report.workers += 1
+            try:
+                with sock:
+                    _wait_until_ready(sock)
+                    self.report.start_seconds.append(time.monotonic() - began)
+                    self._deadlines.begin(item.slug)
+                    try:
+                        yield Student(WorkerLink(sock, self._deadlines, self.report))
+                    finally:
+                        self._deadlines.end()
+            finally:
+                left = zygote.ask({"do": "sweep", "pid": pid, "uid": uid})["left"]
+                self.report.leftovers += left
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        if left:
+            raise GraderError(f"{left} processes of a worker could not be killed")
+
+    def reference_student(self, alias: str) -> Student:
+        """The reference in a trusted worker with torch, by the same handles: one for the whole run."""
+        zygote = self._zygote(torch=True)
+        post = Post(str(self._reference_folder), self._assignment.package, alias, "/", trusted=True)
+        pid, sock = _fork(zygote, post, Cell(None, 0, 0))
+        _wait_until_ready(sock)
+        self._reference = (zygote, pid, sock)
+        return Student(WorkerLink(sock, None, Report()))
+
+    def close(self) -> None:
+        """End every zygote and every worker."""
+        if self._reference is not None:
+            zygote, pid, sock = self._reference
+            sock.close()
+            zygote.ask({"do": "sweep", "pid": pid, "uid": None})
+        for zygote in self._zygotes.values():
+            zygote.close()
+
+    def _zygote(self, torch: bool) -> Zygote:
+        if torch not in self._zygotes:
+            self._zygotes[torch] = Zygote(torch)
+        return self._zygotes[torch]
+
+    def _make_scratch(self, uid: int | None) -> Path:
+        folder = self._scratch / f"w{self.report.workers}"
+        folder.mkdir(mode=0o700)
+        if uid is not None:
+            os.chown(folder, uid, uid)
+        return folder
+
+
+def _fork(zygote: Zygote, post: Post, cell: Cell) -> tuple[int, socket.socket]:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        answer = zygote.ask({"do": "fork", "post": asdict(post), "cell": asdict(cell)}, theirs.fileno())
+    return answer["pid"], ours
+
+
+def _wait_until_ready(sock: socket.socket) -> None:
+    try:
+        wire.receive(sock, time.monotonic() + READY_SECONDS)
+    except wire.WireError as error:
+        raise GraderError(f"a worker did not start ({type(error).__name__})") from None
+
+
+def _uids() -> Iterator[int]:
+    """Uids that no other run uses: a block of our own, chosen by our pid, inside what this namespace maps.
+
+    The block is reused from its start after UIDS_PER_RUN tests: by then nothing of the first ones lives.
+    """
+    mapped = 1 << 32
+    try:
+        with open("/proc/self/uid_map", encoding="ascii") as file:
+            mapped = max(int(first) + int(count) for first, _, count in (line.split() for line in file))
+    except (OSError, ValueError):
+        pass
+    low = min(1 << 30, mapped // 2)
+    blocks = max(1, (min(mapped, (1 << 32) - 2) - low) // UIDS_PER_RUN)
+    base = low + (os.getpid() % blocks) * UIDS_PER_RUN
+    while True:
+        yield from range(base, base + UIDS_PER_RUN)

@@ -1,0 +1,138 @@
+"""results.json: typed rows, written whole before the first test and after each one.
+
+Every text that reaches the file passes ``gradescope.clean``. The file is whole or absent: temporary file, fsync,
+rename. There is no top-level score (it would override the sum), and no hidden row (it would hide the total).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import gradescope
+from .feedback import scores
+from .feedback.errors import InputError
+from .feedback.scores import ItemScore
+
+SHOWN_CHECKS = 12  # of one row
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What stands above the rows.
+
+    Attributes:
+        lines: what was received, versions, what was left out.
+        faults: what went wrong on our side, in words for students; staff read the details on stdout.
+        unavailable: submission file -> why it could not be taken; its items say so.
+        extra: machine-readable facts for staff.
+    """
+
+    lines: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def document(
+    rows: Sequence[ItemScore],
+    heading: Heading,
+    leaderboard: Mapping[str, tuple[float | str, str]],
+    seconds: float,
+) -> dict[str, Any]:
+    """The results as the platform wants them."""
+    lines = [*heading.faults, *heading.lines]
+    entries = [
+        {"name": gradescope.clean(name), "value": _plain(value), "order": order}
+        for name, (value, order) in leaderboard.items()
+    ]
+    result: dict[str, Any] = {
+        "execution_time": round(seconds, 2),
+        "output": gradescope.clean("\n".join(lines)),
+        "output_format": "text",
+        "test_output_format": "text",
+        "visibility": "visible",
+        "extra_data": dict(heading.extra),
+        "tests": [_row(row, heading) for row in rows],
+    }
+    if entries:
+        result["leaderboard"] = entries
+    return result
+
+
+def write(path: Path, results: Mapping[str, Any]) -> None:
+    """Write the file whole, or leave what was there.
+
+    Raises:
+        InputError: the folder cannot be written to.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            json.dump(results, file, indent=1, ensure_ascii=False, allow_nan=False)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _row(row: ItemScore, heading: Heading) -> dict[str, Any]:
+    item = row.item
+    entry: dict[str, Any] = {
+        "name": gradescope.clean(f"{item.number} {item.title}"),
+        "number": item.number,
+        "score": row.score,
+        "max_score": 0.0 if item.bonus else item.points,
+        "output": gradescope.clean("\n".join(_text(row, heading))),
+        "extra_data": {
+            "item": item.slug,
+            "state": row.state,
+            "tests": {f"{case.key[0]}::{case.name}": outcome.state for case, outcome in row.cases},
+            "mistakes": [],
+        },
+    }
+    if row.state not in (scores.GRADER_ERROR, scores.NOT_RUN):
+        entry["status"] = "passed" if row.state == scores.PASSED else "failed"
+    return entry
+
+
+def _text(row: ItemScore, heading: Heading) -> list[str]:
+    if row.item.waived:
+        return ["This item is waived: full points for everybody."]
+    if row.item.file in heading.unavailable and row.state != scores.PASSED:
+        return [heading.unavailable[row.item.file]]
+    passed = sum(outcome.state == scores.PASSED for _, outcome in row.cases)
+    lines = [f"{row.label}: {passed} of {len(row.cases)} checks pass"]
+    if row.state == scores.NOT_STARTED:
+        return ["not started: the function still says \"not implemented\""]
+    if row.state == scores.GRADER_ERROR:
+        lines.append("The grader itself failed here. This is not your code's fault: staff have been told and will regrade.")
+    lines += _failures(row)
+    return lines
+
+
+def _failures(row: ItemScore) -> list[str]:
+    """What each check that did not pass has to say; a message that several share is said once."""
+    lines: list[str] = []
+    said: set[str] = set()
+    failing = [(case, outcome) for case, outcome in row.cases if outcome.state != scores.PASSED or outcome.fraction < 1]
+    for case, outcome in failing[:SHOWN_CHECKS]:
+        where = "hidden input" if case.hidden else "as in the local check"
+        lines.append(f"[x] {case.title} ({case.name}, {where})")
+        message = outcome.message if outcome.state != scores.GRADER_ERROR else "grader error, not your code"
+        if message and message not in said:
+            said.add(message)
+            lines += [f"    {line}" for line in message.splitlines()]
+    if len(failing) > SHOWN_CHECKS:
+        lines.append(f"... and {len(failing) - SHOWN_CHECKS} more")
+    return lines
+
+
+def _plain(value: float | str) -> float | str:
+    return gradescope.clean(value) if isinstance(value, str) else float(value)

@@ -1,0 +1,244 @@
+"""One isolated run, in a trusted process of its own: start the workers, run pytest, keep results.json up to date.
+
+Started by ``grade`` with a job on standard input, or called by ``entry`` on the platform. It may be killed at any
+moment: what was earned so far is on disk, and the workers end with it.
+"""
+
+from __future__ import annotations
+
+import sys
+
+if __name__ == "__main__":  # run as a file by an isolated interpreter: find our own package, and nothing else
+    sys.path.insert(0, sys.argv[1])
+
+import contextlib
+import os
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from autograder import gradescope, results
+from autograder.confine import hide_from_others
+from autograder.deadlines import Deadlines
+from autograder.feedback import plugin as feedback
+from autograder.feedback import scores
+from autograder.feedback.assignment import Assignment, Item, load_assignment
+from autograder.feedback.handles import Student
+from autograder.feedback.scores import Case, Outcome
+from autograder.pool import Pool
+
+OK, GRADER_FAILED = 0, 3
+FAULT = (
+    "The grader itself failed in part of this run. This is not your code's fault: staff have been told, and rows "
+    "without a status will be graded again."
+)
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What to grade.
+
+    Attributes:
+        home: holds assignment.toml, solutions/ and tests/.
+        staging: holds submission/ (the student's package) and scratch/.
+        results: where results.json goes.
+        secret: seed of the hidden inputs, in hexadecimal.
+        items: only these items, by slug; empty for all.
+        lines: what to say above the rows.
+        unavailable: submission file -> why it could not be taken.
+        tests: only these tests, as "file::function" (for the audit); empty for all.
+    """
+
+    home: str
+    staging: str
+    results: str
+    secret: str
+    items: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    unavailable: dict[str, str] = {}
+    tests: tuple[str, ...] = ()
+
+
+@dataclass
+class Isolated:
+    """The pytest plugin of an isolated run."""
+
+    job: Job
+    assignment: Assignment
+    pool: Pool
+    deadlines: Deadlines
+    began: float = field(default_factory=time.monotonic)
+    faults: list[str] = field(default_factory=list)  # for staff
+    graded: feedback.GradedSession | None = None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        graded = self.graded = config.stash[feedback.SESSION]
+        graded.secret = bytes.fromhex(self.job.secret)
+        graded.open_student = self._open
+        graded.open_reference = lambda: self.pool.reference_student(graded.reference_package)
+        graded.listeners.append(self._after)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        assert self.graded is not None
+        for test in items:
+            if feedback.CASE not in test.stash:
+                self.faults.append(f"{test.nodeid} is no graded test: it has no @item")
+        if self.job.tests:
+            wanted = set(self.job.tests)
+            items[:] = [test for test in items if feedback.CASE in test.stash and _name(test.stash[feedback.CASE]) in wanted]
+        elif not self.job.items:
+            self._check_coverage(self.graded)
+        self.write()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        """Do not even start a test whose time is used up."""
+        case = item.stash.get(feedback.CASE, None)
+        refusal = self.deadlines.refusal(case.item) if case is not None else "no graded test"
+        if not refusal:
+            return None
+        if case is not None and self.graded is not None:
+            self.graded.outcomes[case.key] = Outcome(scores.LATE, 0.0, refusal)
+            self.write()
+        return True
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.faults.append(f"cannot collect {report.nodeid}: {report.longreprtext.strip().splitlines()[-1:]}")
+
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        self.faults.append(f"internal error: {str(excrepr).strip().splitlines()[-1:]}")
+
+    def write(self) -> None:
+        """Bring results.json up to date."""
+        results.write(Path(self.job.results), self.document())
+
+    def document(self) -> dict[str, Any]:
+        """The results as things stand."""
+        graded = self.graded
+        rows = graded.item_scores() if graded is not None else scores.score_items(self.assignment, (), {})
+        broken = bool(self.faults) or any(row.state == scores.GRADER_ERROR for row in rows)
+        heading = results.Heading(
+            lines=self.job.lines,
+            faults=(FAULT,) if broken else (),
+            unavailable=self.job.unavailable,
+            extra={"version": self.assignment.version, "isolation": self.isolation(), "faults": self.faults},
+        )
+        leaderboard = graded.leaderboard if graded is not None else {}
+        return results.document(rows, heading, leaderboard, time.monotonic() - self.began)
+
+    def isolation(self) -> dict[str, Any]:
+        """What the workers did, as plain data."""
+        report = self.pool.report
+        starts = sorted(report.start_seconds)
+        return {
+            "own_uid": report.own_uid,
+            "workers": report.workers,
+            "calls": report.calls,
+            "leftovers": report.leftovers,
+            "worker_start_ms": round(starts[len(starts) // 2] * 1000, 2) if starts else None,
+            "longest_call_s": round(report.longest_call, 3),
+            "torch_in_trusted_process": feedback.torch_is_loaded(),
+        }
+
+    def _open(self, item: Item) -> AbstractContextManager[Student]:
+        return self.pool.open(item)
+
+    def _after(self, case: Case, outcome: Outcome) -> None:
+        self.write()
+
+    def _check_coverage(self, graded: feedback.GradedSession) -> None:
+        """An item without hidden tests, or with too large a public part, is a fault of ours."""
+        shares = scores.public_shares(graded.cases.values())
+        for item in self.assignment.items:
+            share = shares.get(item.slug)
+            if share is None:
+                self.faults.append(f"item {item.slug!r} has no test")
+            elif share > scores.PUBLIC_SHARE + 1e-9:
+                self.faults.append(f"item {item.slug!r}: public tests carry {share:.0%}, more than a third")
+
+
+def run(job: Job) -> int:
+    """Run a job to its end. Returns OK or GRADER_FAILED; results.json is whole either way.
+
+    Raises:
+        InputError: assignment.toml or the results path is unusable.
+    """
+    with contextlib.suppress(OSError):
+        hide_from_others()
+    home, staging = Path(job.home), Path(job.staging)
+    assignment = load_assignment(home / "assignment.toml")
+    deadlines = Deadlines(assignment.budgets)
+    with _closing(Pool(assignment, staging / "submission", staging / "scratch", deadlines, home / "solutions")) as pool:
+        plugin = Isolated(job, assignment, pool, deadlines)
+        plugin.write()  # every item is present before anything can go wrong
+        code = pytest.main(_arguments(job, home, staging), plugins=[plugin])
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        plugin.faults.append(f"pytest ended with {code!r}")
+    document = plugin.document()
+    results.write(Path(job.results), document)
+    _tell_staff(plugin)
+    failed = bool(plugin.faults) or any(row["extra_data"]["state"] == scores.GRADER_ERROR for row in document["tests"])
+    return GRADER_FAILED if failed else OK
+
+
+def _arguments(job: Job, home: Path, staging: Path) -> list[str]:
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # what else is installed here is none of our business
+    arguments = ["-c", os.devnull, "--rootdir", str(home), "--confcutdir", str(home / "tests"), "--noconftest"]
+    arguments += ["-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:doctest", "-p", "no:junitxml", "-p", "no:faulthandler"]
+    arguments += ["-p", "autograder.feedback.plugin", "--import-mode=importlib", "--assert=plain", "--capture=no"]
+    arguments += ["--continue-on-collection-errors", "-o", f"assignment={home / 'assignment.toml'}"]
+    arguments += ["--submission", str(staging / "submission"), "--reference", str(home / "solutions")]
+    arguments += [part for slug in job.items for part in ("--item", slug)]
+    return [*arguments, str(home / "tests" / "public"), str(home / "tests" / "hidden")]
+
+
+@contextlib.contextmanager
+def _closing(pool: Pool) -> Iterator[Pool]:
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
+def _name(case: Case) -> str:
+    return f"{case.key[0]}::{case.key[1]}"
+
+
+def _tell_staff(plugin: Isolated) -> None:
+    """Standard output is for instructors only: what the rows must not say."""
+    facts = plugin.isolation()
+    say = [
+        "isolation: " + ("a user of its own for each test" if facts["own_uid"] else "NO user of its own (not root)"),
+        "  " + " | ".join(f"{name} {value}" for name, value in facts.items() if name != "own_uid"),
+        f"python {platform.python_version()} | numpy {np.__version__} | pytest {pytest.__version__}",
+        *(f"FAULT OF THE GRADER: {fault}" for fault in plugin.faults),
+    ]
+    if plugin.graded is not None:
+        for case in plugin.graded.cases.values():
+            outcome = plugin.graded.outcomes.get(case.key)
+            if outcome is not None and outcome.state != scores.PASSED:
+                detail = outcome.detail or outcome.message.partition("\n")[0]
+                say.append(f"{case.item}: {_name(case)} [{case.key[2]}] {outcome.state}: {detail}")
+    for line in say:
+        sys.stdout.write(gradescope.clean(line) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    from autograder.feedback.errors import InputError
+
+    try:
+        sys.exit(run(msgspec.json.decode(sys.stdin.buffer.read(), type=Job)))
+    except InputError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(2)

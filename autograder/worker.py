@@ -1,0 +1,96 @@
+"""One worker: confined, then serving requests about the student's package until its socket closes.
+
+Runs in the confined process only. ``serve`` is entered in a fork of the zygote and never returns.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import signal
+import socket
+import sys
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+
+from . import wire
+from .confine import Cell, confine
+from .feedback.server import Server
+from .feedback.values import flatten
+
+
+@dataclass(frozen=True)
+class Post:
+    """Where a worker works.
+
+    Attributes:
+        folder: it holds the package, and is put on the import path.
+        package: name of the student's package, or of the reference's.
+        alias: the package's name inside this process.
+        scratch: the worker's current folder, the only one it can write to.
+        trusted: run the reference: no confinement.
+    """
+
+    folder: str
+    package: str
+    alias: str
+    scratch: str
+    trusted: bool
+
+
+def serve(sock: socket.socket, post: Post, cell: Cell, parent: int) -> NoReturn:
+    """What a fresh fork does, in this order. Leaves through ``os._exit``: exit handlers belong to the zygote."""
+    code = 1
+    try:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(null, descriptor)
+        _close_all_but(sock.fileno())
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_IGN if number == signal.SIGPIPE else signal.SIG_DFL)
+        random.seed(0)  # the same submission gets the same score each time
+        np.random.seed(0)  # noqa: NPY002 - the generator that students may use
+        os.chdir(post.scratch)
+        os.environ.update(HOME=post.scratch, TMPDIR=post.scratch)
+        if not post.trusted:
+            confine(cell, parent)
+        sys.dont_write_bytecode = True
+        sys.path.insert(0, post.folder)
+        gc.enable()
+        _answer_requests(sock, post)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _answer_requests(sock: socket.socket, post: Post) -> None:
+    if post.alias != post.package:
+        from pathlib import Path
+
+        from .feedback.inline import load_as
+
+        load_as(Path(post.folder), post.package, post.alias)
+    server = Server(post.alias, os.path.join(post.folder, post.package))
+    wire.send(sock, 0, "ready", flatten(None, server._refer))
+    while True:
+        try:
+            number, request, arguments = wire.receive(sock)
+        except wire.Gone:
+            return
+        status, reply = server.answer(request, arguments)
+        try:
+            wire.send(sock, number, status, reply)
+        except wire.Gone:
+            return
+
+
+def _close_all_but(kept: int) -> None:
+    """Sockets of the zygote and of other workers must not be found here."""
+    os.closerange(3, kept)
+    os.closerange(kept + 1, 65536 if os.sysconf("SC_OPEN_MAX") > 65536 else os.sysconf("SC_OPEN_MAX"))
+
+

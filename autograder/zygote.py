@@ -1,0 +1,149 @@
+"""A program that imports numpy once and forks a worker for each test.
+
+Started by *exec* in a clean interpreter, before the trusted process has read anything secret: a fork inherits its
+memory. It never runs student code; it parses only requests of the trusted process, from a control socket whose
+closing, even by SIGKILL of the trusted process, makes it kill every worker that lives and end.
+
+Things that do not work: forking from the trusted process (its memory holds the tests); a thread pool of workers
+(``fork`` with threads hangs in BLAS); ``kill`` by process group (a student's ``setsid`` leaves it).
+
+Requests, one datagram each, JSON: ``{"do": "fork", ...}`` with the worker's socket attached, answered by
+``{"pid": n}``; ``{"do": "sweep", "pid": n, "uid": n or null}``, answered by ``{"left": n}``.
+"""
+
+from __future__ import annotations
+
+import sys
+
+if __name__ == "__main__":
+    # This file's folder must not be importable: a student's `import results` has no business there.
+    sys.path[0] = sys.argv[1]
+
+import gc
+import json
+import os
+import signal
+import socket
+import time
+from typing import Any
+
+PRELOAD = (
+    "bisect collections copy dataclasses fractions functools heapq itertools math operator random re statistics string "
+    "typing numpy numpy.linalg numpy.random"
+).split()
+# torch._dynamo is imported by the first optimiser: in every worker it would cost most of a second
+PRELOAD_TORCH = ("torch", "torch.nn", "torch.nn.functional", "torch.optim", "torch._dynamo")
+SWEEP_SECONDS = 5.0  # a process of several GiB takes a while to die
+MAX_REQUEST = 1 << 16
+
+
+def main(control: socket.socket, torch: bool) -> None:
+    """Serve requests until the control socket closes. On return no worker lives."""
+    import importlib
+
+    for name in (*PRELOAD, *(PRELOAD_TORCH if torch else ())):
+        importlib.import_module(name)
+    from autograder import worker
+    from autograder.confine import Cell
+
+    threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
+    if threads != 1:
+        raise RuntimeError(f"{threads} threads after the imports: a fork could hang")
+    gc.collect()
+    gc.disable()  # a collection in the parent would copy every page that a worker shares
+    gc.freeze()
+    control.send(json.dumps({"ready": os.getpid()}).encode())
+    live: dict[int, int | None] = {}
+    while True:
+        try:
+            data, descriptors, _, _ = socket.recv_fds(control, MAX_REQUEST, 1)
+        except OSError:
+            data = b""
+        if not data:
+            break
+        request: dict[str, Any] = json.loads(data)
+        if request["do"] == "fork":
+            pid = os.fork()
+            if pid == 0:
+                control.close()
+                sock = socket.socket(fileno=descriptors[0])
+                worker.serve(sock, worker.Post(**request["post"]), Cell(**request["cell"]), os.getppid())
+            live[pid] = request["cell"]["uid"]
+            answer = {"pid": pid}
+        else:
+            live.pop(request["pid"], None)
+            answer = {"left": sweep(request["pid"], request["uid"])}
+        for descriptor in descriptors:
+            os.close(descriptor)
+        try:
+            control.send(json.dumps(answer).encode())
+        except OSError:
+            break
+    for pid, uid in live.items():
+        sweep(pid, uid)
+
+
+def sweep(pid: int, uid: int | None) -> int:
+    """Kill a worker and everything else of its uid; wait until it is gone, SWEEP_SECONDS at most.
+
+    Returns:
+        How many processes of that uid are left: 0, or the sandbox is broken.
+    """
+    for kill in (os.kill, os.killpg):  # the worker leads a group of its own
+        try:
+            kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    _reap(pid)
+    if uid is None:
+        return 0
+    deadline = time.monotonic() + SWEEP_SECONDS
+    while True:
+        # first kill, then count: after the kill nothing of this uid can fork any more
+        _kill_as(uid)
+        _reap(pid)
+        left = _processes_of(uid)
+        if left == 0 or time.monotonic() > deadline:
+            return left
+
+
+def _kill_as(uid: int) -> None:
+    """Kill every process that this uid may signal, by a child that becomes it: no race with a fork bomb's pids."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+            os.kill(-1, signal.SIGKILL)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+
+
+def _reap(pid: int) -> None:
+    """Wait for the killed worker, if it was not waited for yet."""
+    try:
+        os.waitpid(pid, 0)
+    except ChildProcessError:
+        pass
+
+
+def _processes_of(uid: int) -> int:
+    """Live processes of a uid, zombies aside."""
+    count = 0
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/status", encoding="ascii", errors="replace") as file:
+                    status = file.read()
+            except OSError:
+                continue
+            fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+            if fields.get("Uid", "").split()[:1] == [str(uid)] and not fields.get("State", "").startswith("Z"):
+                count += 1
+    return count
+
+
+if __name__ == "__main__":
+    main(socket.socket(fileno=int(sys.argv[2])), torch=sys.argv[3] == "torch")
