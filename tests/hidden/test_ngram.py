@@ -63,7 +63,7 @@ def test_ngrams_of_sentences_shorter_than_n(student, check, n):
 
 
 @item("count_ngrams")
-@weight(3)
+@weight(4)
 @pytest.mark.parametrize("n", [1, 2, 3, 4], ids=["n1", "n2", "n3", "n4"])
 def test_counts_of_a_text(student, reference, rng, check, n):
     """count holds each context of n - 1 words with the words that follow it, and how often."""
@@ -219,7 +219,7 @@ def test_a_thousand_questions_change_nothing_in_mle(student, reference, rng, che
 
 
 @item("sentence_logprob")
-@weight(3)
+@weight(4)
 @pytest.mark.parametrize("n", [1, 2, 3, 5], ids=["n1", "n2", "n3", "n5"])
 def test_logprob_is_the_sum_over_the_words_and_the_end(student, reference, rng, check, n):
     """The logarithms of the probabilities of all words and of </s> add up, each in its own context."""
@@ -264,7 +264,7 @@ def test_logprob_takes_a_tuple_and_changes_nothing(student, reference, rng, chec
 
 
 @item("add_k")
-@weight(3)
+@weight(4)
 @pytest.mark.parametrize(
     ("n", "k"),
     [(1, Fraction(1, 4)), (2, Fraction(1, 4)), (2, Fraction(1)), (3, Fraction(5, 2))],
@@ -628,7 +628,7 @@ def test_draw_at_the_boundaries(student, check, probs, u, index):
 
 
 @item("sampling")
-@weight(2)
+@weight(3)
 @pytest.mark.parametrize("n", [1, 2, 3, 4], ids=["n1", "n2", "n3", "n4"])
 def test_generate_draws_word_by_word(student, reference, rng, check, n):
     """Each word is drawn given the n - 1 words before it, one number a word, until </s>."""
