@@ -29,7 +29,7 @@ def main() -> int:
         assignment = load_assignment(home / "assignment.toml")
         require_reachable()
         results.parent.mkdir(mode=0o700, exist_ok=True)
-        with staged(root / "submission", home, assignment) as (staging, taken):
+        with staged(root / "submission", home, assignment, accept_nothing=True) as (staging, taken):
             return run(make_job(assignment, home, staging, taken, results))
     except InputError as error:
         sys.stdout.write(f"the autograder cannot run: {error}\n")

@@ -108,24 +108,34 @@ def grade(
 
 
 @contextmanager
-def staged(submission: Path, home: Path, assignment: Assignment) -> Iterator[tuple[Path, Taken]]:
+def staged(
+    submission: Path, home: Path, assignment: Assignment, *, accept_nothing: bool = False
+) -> Iterator[tuple[Path, Taken]]:
     """A fresh folder with submission/<package> (given files of ours, submission files of the student's) and scratch/.
 
-    Others may pass through it and read the package, nothing else; it is removed on leaving.
+    Others may pass through it and read the package, nothing else; it is removed on leaving. With ``accept_nothing``
+    (the platform: whoever uploads the wrong thing gets rows that say so) an unusable submission is an empty one.
     """
     staging = Path(tempfile.mkdtemp(prefix="autograder-"))
     try:
         for folder, mode in ((staging, 0o711), (staging / "submission", 0o755), (staging / "scratch", 0o711)):
             folder.mkdir(exist_ok=True)
             folder.chmod(mode)
-        taken = take(submission, assignment, staging / "submission")
+        solved = sorted((home / "solutions" / assignment.package).glob("*.py"))
+        given = [file for file in solved if file.name not in assignment.files]
+        try:
+            taken = take(submission, assignment, staging / "submission", [file.name for file in given])
+        except InputError as error:
+            if not accept_nothing:
+                raise
+            reason = str(error).rpartition(": ")[2]
+            taken = Taken((), tuple(assignment.files), {}, (f"Nothing could be taken from the upload: {reason}.",))
         package = staging / "submission" / assignment.package
         package.mkdir(exist_ok=True)
         package.chmod(0o755)
-        for file in sorted((home / "solutions" / assignment.package).glob("*.py")):
-            if file.name not in assignment.files:
-                shutil.copyfile(file, package / file.name)
-                (package / file.name).chmod(0o644)
+        for file in given:
+            shutil.copyfile(file, package / file.name)
+            (package / file.name).chmod(0o644)
         yield staging, taken
     finally:
         shutil.rmtree(staging, ignore_errors=True)
@@ -145,7 +155,7 @@ def make_job(
     received = f"Received {len(taken.files)} of {len(assignment.files)} files."
     versions = f"Python {platform.python_version()}, numpy {np.__version__}."
     unavailable = {name: f"{name} was not handed in" for name in taken.missing}
-    unavailable |= {name: f"{name}: {why}" for name, why in taken.rejected.items()}
+    unavailable |= {name: f"{name} {why}" for name, why in taken.rejected.items()}
     return Job(
         home=str(home.resolve()),
         staging=str(staging),

@@ -6,12 +6,13 @@ rename. There is no top-level score (it would override the sum), and no hidden r
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from . import gradescope
 from .feedback import scores
@@ -71,9 +72,10 @@ def write(path: Path, results: Mapping[str, Any]) -> None:
         InputError: the folder cannot be written to.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    content = msgspec.json.format(msgspec.json.encode(results), indent=1)
     try:
-        with temporary.open("w", encoding="utf-8") as file:
-            json.dump(results, file, indent=1, ensure_ascii=False, allow_nan=False)
+        with temporary.open("wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

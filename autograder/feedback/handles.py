@@ -108,7 +108,7 @@ class Student:
                 raise ValueError(status)
         except (Refused, TypeError, ValueError) as problem:
             error = Ended(f"sent an invalid reply ({type(problem).__name__})")
-        raise error
+        raise error from getattr(self._link, "cause", None)  # inline: the student's own traceback
 
     def _refer(self, value: object) -> tuple[int, str]:
         if type(value) is not Handle:

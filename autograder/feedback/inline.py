@@ -29,6 +29,11 @@ class InlineLink:
         """See ``handles.Link``."""
         return self._server.answer(request, arguments)
 
+    @property
+    def cause(self) -> BaseException | None:
+        """The exception that the student's code raised last, with its frames."""
+        return self._server.last_error
+
 
 def forget(package: str) -> None:
     """Drop a package and its modules, so that the next import runs their code again."""

@@ -157,7 +157,7 @@ def pytest_configure(config: pytest.Config) -> None:
             option("--seed"),
             None,
         )
-        wanted = [_find_item(session.assignment, name) for name in option("--item")]
+        wanted = [find_item(session.assignment, name) for name in option("--item")]
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[SESSION] = session
@@ -167,7 +167,8 @@ def pytest_configure(config: pytest.Config) -> None:
 _WANTED = pytest.StashKey[frozenset[str]]()
 
 
-def _find_item(assignment: Assignment, name: str) -> Item:
+def find_item(assignment: Assignment, name: str) -> Item:
+    """The item with this slug or number, or InputError."""
     for item in assignment.items:
         if name in (item.slug, item.number):
             return item

@@ -38,6 +38,7 @@ class Server:
         self.package, self.folder, self.inline = package, os.path.realpath(folder), inline
         self.objects: list[object] = []
         self.numbers: dict[int, int] = {}
+        self.last_error: BaseException | None = None  # inline only: for the traceback and the debugger
 
     def answer(self, request: str, arguments: Flat) -> tuple[str, Flat]:
         """Carry out one request.
@@ -55,8 +56,10 @@ class Server:
         except Refused as refused:
             return "refused", flatten([str(refused)], self._refer)
         except BaseException as error:  # sys.exit and KeyboardInterrupt are the student's too
-            if self.inline and isinstance(error, KeyboardInterrupt):
-                raise
+            if self.inline:
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                self.last_error = error
             return "error", flatten(self._describe(error), self._refer)
 
     def _refer(self, value: object) -> tuple[int, str]:

@@ -1,0 +1,221 @@
+"""The proof of the grader: what is right passes, what is wrong loses exactly its own points, each item stands alone.
+
+Five kinds of submissions are made from the sources and graded like a student's:
+
+=============  ==========================================================================================
+reference      the solutions: full points
+stubs          the handout as it is: no points, every item "not started"
+one-item-only  the handout with one item (and what it needs) solved: that item in full
+alternatives   right solutions written another way: full points
+mistakes       known wrong solutions: exactly the items that the entry names lose points
+=============  ==========================================================================================
+
+Mistakes and alternatives are graded on the tests that execute the function that they change; ``full`` takes all.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .archive import Member
+from .build import package_members
+from .catalogue import SOLUTIONS, Alternative, Mistake, apply, changed_functions, load_alternatives, load_mistakes
+from .executed import executed
+from .feedback import scores
+from .feedback.assignment import Assignment, load_assignment
+from .feedback.errors import InputError
+from .grade import Graded, grade
+
+KINDS = ("reference", "stubs", "one-item-only", "alternatives", "mistakes")
+LOST, KEPT, BROKEN, UNTRIED = "lost", "kept", "grader error", "not run"
+_RIGHT = (scores.PASSED, scores.NOT_RUN)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One submission to grade, and what must come out.
+
+    Attributes:
+        loses: items that must lose points; every other one that is tried must not.
+        items, tests: grade only these; empty for all.
+        states: item -> state that it must have, where points do not say all.
+    """
+
+    kind: str
+    id: str
+    package: Mapping[str, bytes]
+    loses: frozenset[str] = frozenset()
+    items: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    states: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""  # known before grading
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came out of a trial. ``problems`` is empty when all is as it must be."""
+
+    kind: str
+    id: str
+    items: Mapping[str, str]  # slug -> LOST, KEPT, BROKEN or UNTRIED
+    problems: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether all is as it must be."""
+        return not self.problems
+
+
+def audit(
+    home: Path,
+    *,
+    only: Iterable[str] = (),
+    full: bool = False,
+    jobs: int | None = None,
+    secret: bytes | None = None,
+    told: Callable[[Verdict, int, int], None] | None = None,
+) -> list[Verdict]:
+    """Grade every trial and compare.
+
+    Args:
+        home: the repository.
+        only: kinds, or ids of single trials; empty for all.
+        full: grade mistakes and alternatives on all tests.
+        jobs: how many at a time; None for one a core.
+        secret: seed of the hidden inputs; None for the development secret.
+        told: called with (verdict, how many are done, of how many) as they come in.
+
+    Raises:
+        InputError: the sources are unusable, or ``only`` names nothing.
+    """
+    assignment = load_assignment(home / "assignment.toml")
+    trials = _chosen(list(_trials(home, assignment, full)), tuple(only))
+    verdicts: list[Verdict] = []
+    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as executor:
+        for verdict in executor.map(lambda trial: _try(trial, home, assignment, secret), trials):
+            verdicts.append(verdict)
+            if told is not None:
+                told(verdict, len(verdicts), len(trials))
+    return verdicts
+
+
+def as_json(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
+    """The verdicts as plain data."""
+    return [
+        {"kind": verdict.kind, "id": verdict.id, "ok": verdict.ok, "items": dict(verdict.items), "problems": list(verdict.problems)}
+        for verdict in verdicts
+    ]
+
+
+def _trials(home: Path, assignment: Assignment, full: bool) -> Iterator[Trial]:
+    everything = frozenset(assignment.by_slug)
+    solved = _contents(package_members(home, assignment, None))
+    yield Trial("reference", SOLUTIONS, solved)
+    not_started = {item.slug: scores.NOT_STARTED for item in assignment.items if not item.waived}
+    stubs = _contents(package_members(home, assignment, ()))
+    yield Trial("stubs", "handout", stubs, loses=frozenset(not_started), states=not_started)
+    for item in assignment.items:
+        kept = _with_needs(assignment, item.slug)
+        package = _contents(package_members(home, assignment, kept))
+        yield Trial("one-item-only", item.slug, package, items=(item.slug,))
+    alternatives = load_alternatives(home / "tests" / "alternatives", assignment)
+    mistakes = load_mistakes(home / "tests" / "mistakes", assignment)
+    reached = {} if full else executed(home)
+    for alternative in alternatives:
+        yield _entry("alternatives", alternative, solved, alternatives, reached, frozenset(), full)
+    for mistake in mistakes:
+        yield _entry("mistakes", mistake, solved, alternatives, reached, frozenset(mistake.items) & everything, full)
+
+
+def _entry(
+    kind: str,
+    entry: Mistake | Alternative,
+    solved: Mapping[str, bytes],
+    alternatives: list[Alternative],
+    reached: Mapping[str, frozenset[str]],
+    loses: frozenset[str],
+    full: bool,
+) -> Trial:
+    package = apply(entry, solved, alternatives)
+    if full:
+        return Trial(kind, entry.id, package, loses)
+    changed = changed_functions(entry)
+    base = next((other for other in alternatives if other.id == entry.base), None)
+    while base is not None:
+        changed |= changed_functions(base)
+        base = next((other for other in alternatives if other.id == base.base), None)
+    tests = tuple(sorted(test for test, functions in reached.items() if functions & changed))
+    problem = "" if tests else f"no test executes {', '.join(sorted(changed))}"
+    return Trial(kind, entry.id, package, loses, tests=tests, problem=problem)
+
+
+def _chosen(trials: list[Trial], only: tuple[str, ...]) -> list[Trial]:
+    for name in only:
+        if name not in KINDS and all(trial.id != name for trial in trials):
+            raise InputError(f"nothing to audit is called {name!r}; kinds are {', '.join(KINDS)}")
+    return [trial for trial in trials if not only or trial.kind in only or trial.id in only]
+
+
+def _with_needs(assignment: Assignment, slug: str) -> set[str]:
+    kept: set[str] = set()
+    waiting = [slug]
+    while waiting:
+        current = waiting.pop()
+        if current not in kept and current in assignment.by_slug:
+            kept.add(current)
+            waiting += assignment.by_slug[current].needs
+    return kept
+
+
+def _contents(members: Mapping[str, Member]) -> dict[str, bytes]:
+    return {path: member.content for path, member in members.items()}
+
+
+def _try(trial: Trial, home: Path, assignment: Assignment, secret: bytes | None) -> Verdict:
+    if trial.problem:
+        return Verdict(trial.kind, trial.id, {}, (trial.problem,))
+    with tempfile.TemporaryDirectory(prefix="audit-") as folder:
+        for path, content in trial.package.items():
+            file = Path(folder, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        graded = grade(Path(folder), home, secret=secret, items=trial.items, tests=trial.tests)
+    return _judge(trial, graded, assignment)
+
+
+def _judge(trial: Trial, graded: Graded, assignment: Assignment) -> Verdict:
+    found: dict[str, str] = {}
+    problems: list[str] = []
+    states = graded.states
+    for row in graded.results["tests"]:
+        slug, tests = row["extra_data"]["item"], row["extra_data"]["tests"]
+        wrong = sorted(name for name, state in tests.items() if state not in _RIGHT)
+        if any(state == scores.GRADER_ERROR for state in tests.values()):
+            found[slug] = BROKEN
+        elif wrong:
+            found[slug] = LOST
+        elif any(state == scores.PASSED for state in tests.values()):
+            found[slug] = KEPT
+        else:
+            found[slug] = UNTRIED
+        if found[slug] == BROKEN:
+            problems.append(f"{slug}: the grader failed")
+        elif slug in trial.loses and found[slug] != LOST:
+            problems.append(f"{slug}: not caught")
+        elif slug not in trial.loses and found[slug] == LOST:
+            problems.append(f"{slug}: loses points in {', '.join(wrong[:3])}")
+        if slug in trial.states and states[slug] != trial.states[slug]:
+            problems.append(f"{slug}: {states[slug]}, expected {trial.states[slug]}")
+        if not trial.tests and (not trial.items or slug in trial.items) and found[slug] == UNTRIED:
+            problems.append(f"{slug}: was not tried")
+        if trial.kind == "stubs" and not assignment.by_slug[slug].waived and row["score"] != 0:
+            problems.append(f"{slug}: a stub earns {row['score']}")
+    if graded.failed:
+        problems.append(f"the grader failed: {'; '.join(graded.results['extra_data']['faults']) or graded.staff[-200:]}")
+    return Verdict(trial.kind, trial.id, found, tuple(problems))
