@@ -25,7 +25,6 @@ from typing import Any
 CUT = 100_000  # characters of stdout, of the top-level output and of each row's output that are kept
 TRUNCATED = "[...(truncated)...]"
 TIMEOUT = 600.0  # seconds; the default of an assignment
-LONGEST_TIMEOUT = 2400.0
 
 STATUSES = ("passed", "failed")
 VISIBILITIES = ("visible", "hidden", "after_due_date", "after_published")
@@ -267,7 +266,7 @@ def post(raw: bytes | None, stdout: bytes = b"") -> Posted:
     except ValueError:
         return _not_json(text, printed)
     except RecursionError:
-        return _lost(printed)
+        return lost(printed)
     if isinstance(document, str):  # the harness hands on text that is no JSON in the same variable
         return _not_json(document, printed)
     if document is None:
@@ -276,7 +275,7 @@ def post(raw: bytes | None, stdout: bytes = b"") -> Posted:
         _truncate_results(document)
         json.dumps(document, allow_nan=False)
     except (TypeError, AttributeError, ValueError, RecursionError):
-        return _lost(printed)
+        return lost(printed)
     return Posted("posted", document, "", printed, tuple(_doubts(document)))
 
 
@@ -297,9 +296,9 @@ def timed_out(seconds: float, elapsed: float | None = None) -> dict[str, Any]:
     }
 
 
-def failed_to_start(why: str) -> Posted:
-    """What arrives when run_autograder could not be started at all."""
-    return _lost(why)
+def lost(stdout: str) -> Posted:
+    """What arrives when the harness itself fails: it could not start run_autograder, or not send its results on."""
+    return Posted("failed", {"score": 0, "output": FAILED}, FAILED, stdout)
 
 
 def _text(raw: bytes) -> str:
@@ -309,10 +308,6 @@ def _text(raw: bytes) -> str:
 def _not_json(text: str, printed: str) -> Posted:
     failed = {"score": 0, "output": FAILED}
     return Posted("invalid_json", failed, FAILED, f"{printed}\n{UNPARSED}\n\n{text}")
-
-
-def _lost(printed: str) -> Posted:
-    return Posted("failed", {"score": 0, "output": FAILED}, FAILED, printed)
 
 
 def _truncate_results(document: Any) -> None:
