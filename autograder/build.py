@@ -1,0 +1,328 @@
+"""Everything that is made from one source: the handout, the autograder zip, two sample submissions.
+
+Trusted side; imports ``archive``, ``leaks``, ``pages``, ``regions``, ``secret``, ``strip`` and ``feedback``. Prints
+nothing, and runs nothing of the assignment: sources are read, cut and packed. What holds:
+
+- The same sources give the same bytes, in any folder, under any umask, in any time zone (``archive``).
+- Everything is read, cut and searched for leaks before the first file is written.
+- Left-overs of systems and caches are passed over; those of editors and merges are refused, and so is a file of a kind
+  that is not known: a stray copy of a solution must not travel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .archive import Member, check_members, read_tree, write_tree, write_zip
+from .feedback.assignment import Assignment, load_assignment
+from .feedback.errors import InputError
+from .leaks import scan
+from .pages import render
+from .regions import StripError, find_regions
+from .secret import DEVELOPMENT, MIN_LENGTH, NAME
+from .strip import stamp, strip, without_tests
+
+HANDOUT = "handout"
+ENGINE = "autograder"
+
+_PASSED_OVER = re.compile(
+    r"__pycache__|\.(pytest|mypy|ruff)_cache|\.hypothesis|\.ipynb_checkpoints|\.venv|\.DS_Store|\._.*|Thumbs\.db|desktop\.ini"
+)
+_TEXT = frozenset([".css", ".csv", ".html", ".ipynb", ".js", ".json", ".md", ".py", ".svg", ".toml", ".txt"])
+_BINARY = frozenset([".npy", ".npz", ".png"])
+_NO_SUFFIX = frozenset(("LICENSE", ".gitignore", ".gitattributes"))
+_SCRIPTS = frozenset(("setup.sh", "run_autograder"))
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A zip that was written.
+
+    Attributes:
+        path: where it is.
+        files: how many it holds.
+        size: in bytes.
+        sha256: of its bytes, in hex.
+        same: the file that stood there before had the same bytes.
+    """
+
+    path: Path
+    files: int
+    size: int
+    sha256: str
+    same: bool
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sample submission, and the score that it must get, out of ``points``."""
+
+    artifact: Artifact
+    score: float
+    points: float
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a build has made.
+
+    Attributes:
+        handout: the folder.
+        handout_files: how many files it holds.
+        handout_same: it held the same bytes before.
+        handout_zip: the same, to give to students.
+        autograder_zip: to upload to Gradescope.
+        solved: a sample with all solutions.
+        blank: a sample with the stubs.
+        items: how many there are.
+        stubs: how many functions students fill in.
+        shared: lines of solutions that also stand in given code, one text each.
+        notes: what the instructor must know.
+    """
+
+    handout: Path
+    handout_files: int
+    handout_same: bool
+    handout_zip: Artifact
+    autograder_zip: Artifact
+    solved: Sample
+    blank: Sample
+    items: int
+    stubs: int
+    shared: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def build(root: Path, out: Path, secret: bytes | None = None) -> Built:
+    """Make everything: the folder ``root/handout``, and in ``out`` four zips.
+
+    Args:
+        root: the repository.
+        out: folder for handout.zip, autograder.zip, sample-solved.zip and sample-blank.zip.
+        secret: what a term's hidden inputs are made from; None for development.
+
+    Raises:
+        InputError: a source is missing or wrong, something leaks, or a file cannot be written. In all but the last
+            case nothing has been written.
+    """
+    assignment = load_assignment(root / "assignment.toml")
+    handout = handout_members(root, assignment)
+    autograder = autograder_members(root, assignment, secret)
+    shared = _scan(root, assignment, handout, autograder[NAME].content)
+    solved = submission_members(root, assignment, None)
+    blank = submission_members(root, assignment)
+    for members in (handout, autograder):
+        check_members(members)
+    folder = root / HANDOUT
+    same = not _differences(folder, handout)
+    write_tree(folder, handout)
+    bonus = sum(item.points for item in assignment.items if item.bonus)
+    waived = sum(item.points for item in assignment.items if item.waived)
+    return Built(
+        handout=folder,
+        handout_files=len(handout),
+        handout_same=same,
+        handout_zip=_zip(out / "handout.zip", {f"{HANDOUT}/{name}": member for name, member in handout.items()}),
+        autograder_zip=_zip(out / "autograder.zip", autograder),
+        solved=Sample(_zip(out / "sample-solved.zip", solved), assignment.points + bonus, assignment.points),
+        blank=Sample(_zip(out / "sample-blank.zip", blank), waived, assignment.points),
+        items=len(assignment.items),
+        stubs=sum(member.content.count(b"raise NotImplementedError(") for member in blank.values()),
+        shared=tuple(shared),
+        notes=() if secret is not None else ("made with the development secret: not for a term",),
+    )
+
+
+def drift(root: Path) -> list[str]:
+    """How the committed handout differs from what would be built, a line for each path. Writes nothing.
+
+    Raises:
+        InputError: as for :func:`build`; a leak too.
+    """
+    assignment = load_assignment(root / "assignment.toml")
+    handout = handout_members(root, assignment)
+    _scan(root, assignment, handout, DEVELOPMENT)
+    return [f"{HANDOUT}/{name}: {problem}" for name, problem in _differences(root / HANDOUT, handout)]
+
+
+def package_members(root: Path, assignment: Assignment, keep: Collection[str] | None = ()) -> dict[str, Member]:
+    """The student's package, such as ``lm/ngram.py``.
+
+    Args:
+        root: the repository, or the unpacked autograder zip.
+        assignment: of that root.
+        keep: slugs of the items that are solved in it; None for all of them.
+
+    Raises:
+        InputError: a file has wrong markers, or none for an item that is about it; a given file has some.
+    """
+    package = assignment.package
+    members = _folder(root, f"solutions/{package}", package)
+    slugs = [*assignment.by_slug, *assignment.dropped]
+    for file in assignment.files:
+        if file.endswith(".py") and f"{package}/{file}" not in members:
+            raise InputError(f"solutions/{package}/{file} is missing: assignment.toml says that students hand it in")
+    for name, member in members.items():
+        if not name.endswith(".py"):
+            continue
+        source = member.content.decode("utf-8")
+        path = f"solutions/{name}"
+        _, regions = find_regions(source, path)
+        file = name.removeprefix(f"{package}/")
+        if file not in assignment.files:
+            if regions:
+                raise StripError(path, regions[0].first, "a given file has no solutions in it")
+            continue
+        for region in regions:
+            item = assignment.by_slug.get(region.slug)
+            if item is not None and item.file != file:
+                raise StripError(path, region.first, f"item {region.slug!r} is about {item.file}")
+        for item in assignment.items:
+            if item.file == file and item.slug not in {region.slug for region in regions}:
+                raise InputError(f"{path}: no '# BEGIN SOLUTION {item.slug}': its solution would be given away")
+        stub = strip(source, path, keep, items=slugs, dropped=assignment.dropped)
+        members[name] = Member(stamp(stub, assignment.version).encode("utf-8"))
+    return members
+
+
+def submission_members(root: Path, assignment: Assignment, keep: Collection[str] | None = ()) -> dict[str, Member]:
+    """What a student hands in: the submission files alone, without a folder."""
+    package = package_members(root, assignment, keep)
+    paths = {file: f"{assignment.package}/{file}" for file in assignment.files}
+    return {file: package[path] for file, path in paths.items() if path in package}
+
+
+def handout_members(root: Path, assignment: Assignment) -> dict[str, Member]:
+    """Everything that students get, by path in the handout."""
+    kit = _folder(root, "solutions/kit")
+    pages = _folder(root, "solutions/writeup", "writeup")
+    tests = _folder(root, "tests/public", "tests")
+    for name, member in pages.items():
+        if name.endswith(".md"):
+            pages[name] = Member(render(member.content.decode("utf-8"), name, assignment).encode("utf-8"))
+    for name, member in tests.items():
+        if name.endswith(".py"):
+            text = without_tests(member.content.decode("utf-8"), f"tests/public/{name[6:]}", assignment.dropped)
+            tests[name] = Member(text.encode("utf-8"))
+    written = {name: member for name, member in {**pages, **tests}.items() if member.content}
+    single = {
+        "assignment.toml": _file(root, "assignment.toml"),
+        "constraints.txt": _file(root, "constraints.txt"),
+        "requirements.txt": _file(root, "requirements-student.txt"),
+        f"{ENGINE}/__init__.py": _file(root, f"{ENGINE}/__init__.py"),
+    }
+    feedback = _folder(root, f"{ENGINE}/feedback", f"{ENGINE}/feedback")
+    return _together(kit, package_members(root, assignment), written, single, feedback)
+
+
+def autograder_members(root: Path, assignment: Assignment, secret: bytes | None = None) -> dict[str, Member]:
+    """Everything that Gradescope gets, by path in the zip. It mirrors the repository.
+
+    Raises:
+        InputError: a file is missing, or the secret is too short to be one.
+    """
+    if secret is not None and len(secret.strip()) < MIN_LENGTH:
+        raise InputError(f"a secret needs {MIN_LENGTH} bytes that nobody can guess, this one has {len(secret.strip())}")
+    single = {
+        "setup.sh": _file(root, "setup.sh", 0o755),
+        "run_autograder": _file(root, "run_autograder", 0o755),
+        NAME: Member(DEVELOPMENT if secret is None else secret, 0o600),
+    }
+    names = ["assignment.toml", "constraints.txt", "requirements.txt"]
+    if any(part.torch for part in assignment.parts):
+        names.append("requirements-torch.txt")
+    single.update({name: _file(root, name) for name in names})
+    folders = [ENGINE, f"solutions/{assignment.package}", "tests/public", "tests/hidden"]
+    return _together(single, *(_folder(root, folder, folder) for folder in folders))
+
+
+def _scan(root: Path, assignment: Assignment, handout: Mapping[str, Member], secret: bytes) -> list[str]:
+    """Look for leaks; see :func:`leaks.scan`."""
+    package = assignment.package
+
+    def contents(folder: str) -> dict[str, bytes]:
+        return {name: member.content for name, member in _folder(root, folder, folder).items()}
+
+    source = contents(f"solutions/{package}")
+    paths = [f"solutions/{package}/{file}" for file in assignment.files if file.endswith(".py")]
+    return scan(
+        handout,
+        given=[name for name in handout if name.startswith((f"{package}/", f"{ENGINE}/"))],
+        public=[name for name in handout if name.startswith("tests/")],
+        solutions={path: source[path] for path in paths},
+        hidden=contents("tests/hidden"),
+        catalogue={
+            name: content
+            for folder in ("tests/mistakes", "tests/alternatives")
+            if (root / folder).is_dir()
+            for name, content in contents(folder).items()
+            if name.endswith(".toml")
+        },
+        secret=secret,
+    )
+
+
+def _zip(path: Path, members: Mapping[str, Member]) -> Artifact:
+    before = path.read_bytes() if path.is_file() else None
+    content = write_zip(path, members)
+    return Artifact(path, len(members), len(content), hashlib.sha256(content).hexdigest(), content == before)
+
+
+def _differences(folder: Path, wanted: Mapping[str, Member]) -> list[tuple[str, str]]:
+    """(name, problem) of every file that is not as it should be."""
+    there = read_tree(folder, _PASSED_OVER) if folder.is_dir() else {}
+    problems = dict.fromkeys(wanted.keys() - there.keys(), "missing")
+    problems.update(dict.fromkeys(there.keys() - wanted.keys(), "should not be there"))
+    problems.update({n: "differs" for n in wanted.keys() & there.keys() if wanted[n].content != there[n]})
+    return sorted(problems.items())
+
+
+def _file(root: Path, name: str, mode: int = 0o644) -> Member:
+    try:
+        return Member(_checked(name, (root / name).read_bytes()), mode)
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror}") from None
+
+
+def _folder(root: Path, folder: str, under: str = "") -> dict[str, Member]:
+    """All files of a folder of the repository, by their path below ``under``."""
+    if not (root / folder).is_dir():
+        raise InputError(f"{folder}: no such folder in {root}")
+    members = {}
+    for name, content in read_tree(root / folder, _PASSED_OVER).items():
+        members[f"{under}/{name}" if under else name] = Member(_checked(f"{folder}/{name}", content))
+    return members
+
+
+def _checked(path: str, content: bytes) -> bytes:
+    """The content of a file that may travel: of a known kind, and if it is text, in UTF-8 with LF."""
+    name = path.rpartition("/")[2]
+    suffix = Path(name).suffix
+    if suffix in _BINARY:
+        return content
+    if suffix not in _TEXT and name not in _NO_SUFFIX and path not in _SCRIPTS:
+        raise InputError(f"{path}: a file of this kind is not expected here; remove it, or name its kind in build.py")
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}:{line}: no UTF-8") from None
+    before, carriage_return, _ = content.partition(b"\r")
+    if carriage_return:
+        line = before.count(b"\n") + 1
+        raise InputError(f"{path}:{line}: line ends must be LF")
+    return content
+
+
+def _together(*groups: Mapping[str, Member]) -> dict[str, Member]:
+    members: dict[str, Member] = {}
+    for group in groups:
+        for name, member in group.items():
+            if name in members:
+                raise InputError(f"{name} comes from two places")
+            members[name] = member
+    return members
