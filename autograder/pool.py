@@ -7,6 +7,7 @@ is gone; when ``Pool.close`` returns no zygote runs.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -23,7 +24,7 @@ from . import wire
 from .confine import Cell, can_change_uid
 from .deadlines import Deadlines
 from .feedback.assignment import Assignment, Item
-from .feedback.errors import Ended, GraderError, Late
+from .feedback.errors import Ended, GraderError, Late, StudentError
 from .feedback.handles import Student
 from .feedback.values import Flat
 from .worker import Post
@@ -165,27 +166,33 @@ class Pool:
             GraderError: no worker could be had, or one could not be killed.
         """
         __tracebackhide__ = True
+        with self._worker(item.torch) as sock:
+            self._deadlines.begin(item.slug)
+            try:
+                yield Student(WorkerLink(sock, self._deadlines, self.report))
+            finally:
+                self._deadlines.end()
+
+    @contextmanager
+    def _worker(self, torch: bool) -> Iterator[socket.socket]:
+        """A confined worker that is ready; killed, swept and its scratch folder removed on leaving."""
+        __tracebackhide__ = True
         uid = next(self._uids) if can_change_uid() else None
         budgets = self._assignment.budgets
-        memory = budgets.torch_memory if item.torch else budgets.memory
-        cell = Cell(uid, memory, cpu=int(budgets.test) + 1)
+        cell = Cell(uid, budgets.torch_memory if torch else budgets.memory, cpu=int(budgets.test) + 1)
+        package = self._assignment.package
         began = time.monotonic()
         scratch = self._make_scratch(uid)
+        self.report.workers += 1
         try:
-            zygote = self._zygote(item.torch)
-            package = self._assignment.package
+            zygote = self._zygote(torch)
             post = Post(str(self._submission), package, package, str(scratch), trusted=False)
             pid, sock = _fork(zygote, post, cell)
-            self.report.workers += 1
             try:
                 with sock:
                     _wait_until_ready(sock)
                     self.report.start_seconds.append(time.monotonic() - began)
-                    self._deadlines.begin(item.slug)
-                    try:
-                        yield Student(WorkerLink(sock, self._deadlines, self.report))
-                    finally:
-                        self._deadlines.end()
+                    yield sock
             finally:
                 left = zygote.ask({"do": "sweep", "pid": pid, "uid": uid})["left"]
                 self.report.leftovers += left
@@ -193,6 +200,32 @@ class Pool:
             shutil.rmtree(scratch, ignore_errors=True)
         if left:
             raise GraderError(f"{left} processes of a worker could not be killed")
+
+    def precompile(self) -> None:
+        """Compile the package once, in a worker that runs none of it, instead of in every worker.
+
+        The bytecode is the worker's, so it is as little trusted as the source: only workers of this submission ever
+        load it. A file that does not compile stays as it is, and every worker that imports it says so.
+        """
+        budgets = self._assignment.budgets
+        deadlines = Deadlines(budgets)
+        deadlines.begin("")
+        package = self._submission / self._assignment.package
+        cache = package / "__pycache__"
+        cache.mkdir(mode=0o755)
+        with self._worker(torch=False) as sock:
+            student = Student(WorkerLink(sock, deadlines, self.report))
+            for source in sorted(package.glob("*.py")):
+                try:
+                    bytecode = student._ask("compiled", source.stem)
+                except StudentError as error:
+                    if error.sticky:
+                        return
+                    continue
+                if type(bytecode) is bytes:
+                    target = Path(importlib.util.cache_from_source(str(source)))
+                    target.write_bytes(bytecode)
+                    target.chmod(0o644)
 
     def reference_student(self, alias: str) -> Student:
         """The reference in a trusted worker with torch, by the same handles: one for the whole run."""

@@ -17,9 +17,9 @@ import msgspec
 from . import gradescope
 from .feedback import scores
 from .feedback.errors import InputError
-from .feedback.scores import ItemScore
+from .feedback.scores import Case, ItemScore, Outcome
 
-SHOWN_CHECKS = 12  # of one row
+SHOWN_TESTS, SHOWN_MESSAGES = 12, 2  # of one row, of one test
 
 
 @dataclass(frozen=True)
@@ -120,20 +120,30 @@ def _text(row: ItemScore, heading: Heading) -> list[str]:
 
 
 def _failures(row: ItemScore) -> list[str]:
-    """What each check that did not pass has to say; a message that several share is said once."""
+    """What each test that did not pass has to say: its cases together, a message that several share only once."""
+    tests: dict[tuple[str, str], list[tuple[Case, Outcome]]] = {}
+    for case, outcome in row.cases:
+        tests.setdefault(case.key[:2], []).append((case, outcome))
+    failing = {key: cases for key, cases in tests.items() if any(outcome.fraction < 1 for _, outcome in cases)}
     lines: list[str] = []
     said: set[str] = set()
-    failing = [(case, outcome) for case, outcome in row.cases if outcome.state != scores.PASSED or outcome.fraction < 1]
-    for case, outcome in failing[:SHOWN_CHECKS]:
-        where = "hidden input" if case.hidden else "as in the local check"
-        lines.append(f"[x] {case.title} ({case.name}, {where})")
-        message = outcome.message if outcome.state != scores.GRADER_ERROR else "grader error, not your code"
-        if message and message not in said:
+    for (_, function), cases in list(failing.items())[:SHOWN_TESTS]:
+        wrong = [outcome for _, outcome in cases if outcome.fraction < 1]
+        first = cases[0][0]
+        count = f"{len(wrong)} of {len(cases)} cases, " if len(cases) > 1 else ""
+        where = "hidden inputs" if first.hidden else f"also on your machine: pytest -k {function}"
+        lines += ["", f"[x] {first.title}", f"    ({count}{where})"]
+        messages = [_message(outcome) for outcome in wrong]
+        for message in [text for text in dict.fromkeys(messages) if text and text not in said][:SHOWN_MESSAGES]:
             said.add(message)
             lines += [f"    {line}" for line in message.splitlines()]
-    if len(failing) > SHOWN_CHECKS:
-        lines.append(f"... and {len(failing) - SHOWN_CHECKS} more")
+    if len(failing) > SHOWN_TESTS:
+        lines.append(f"... and {len(failing) - SHOWN_TESTS} more")
     return lines
+
+
+def _message(outcome: Outcome) -> str:
+    return "grader error, not your code" if outcome.state == scores.GRADER_ERROR else outcome.message
 
 
 def _plain(value: float | str) -> float | str:

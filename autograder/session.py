@@ -181,6 +181,7 @@ def run(job: Job) -> int:
     with _closing(Pool(assignment, staging / "submission", staging / "scratch", deadlines, home / "solutions")) as pool:
         plugin = Isolated(job, assignment, pool, deadlines)
         plugin.write()  # every item is present before anything can go wrong
+        pool.precompile()
         code = pytest.main(_arguments(job, home, staging), plugins=[plugin])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         plugin.faults.append(f"pytest ended with {code!r}")

@@ -28,7 +28,7 @@ import time
 from typing import Any
 
 PRELOAD = (
-    "bisect collections copy dataclasses fractions functools heapq itertools math operator random re statistics string "
+    "bisect collections copy py_compile importlib.util dataclasses fractions functools heapq itertools math operator random re statistics string "
     "typing numpy numpy.linalg numpy.random"
 ).split()
 # torch._dynamo is imported by the first optimiser: in every worker it would cost most of a second
