@@ -6,9 +6,10 @@ Trusted side and handout; imports ``errors`` only.
 from __future__ import annotations
 
 import difflib
+import math
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -122,24 +123,33 @@ def load_assignment(path: Path) -> Assignment:
 
 def _assignment(raw: dict[str, Any]) -> Assignment:
     _known(raw, ("assignment", "files", "budgets", "parts"), "the file")
-    head = raw.get("assignment", {})
+    head = _table(raw.get("assignment", {}), "[assignment]")
     _known(head, ("title", "title_zh", "version", "package"), "[assignment]")
     for key in ("title", "title_zh", "version", "package"):
         if not isinstance(head.get(key), str):
-            raise InputError(f"[assignment] needs {key} = \"...\"")
-    sizes = raw.get("files", {})
+            raise InputError(f'[assignment] needs {key} = "..."')
+    if not head["package"].isidentifier():
+        raise InputError(f"[assignment]: {head['package']!r} cannot be the name of a package")
+    sizes = _table(raw.get("files", {}), "[files]")
     for name, kilobytes in sizes.items():
-        if not isinstance(kilobytes, int) or kilobytes <= 0 or "/" in name:
+        if type(kilobytes) is not int or kilobytes <= 0 or name in ("", ".", "..") or "/" in name or "\\" in name:
             raise InputError(f"[files] {name!r}: a plain name and a size in kB")
-    budgets = _struct(Budgets, raw.get("budgets", {}), "[budgets]")
+    budgets = _struct(Budgets, _table(raw.get("budgets", {}), "[budgets]"), "[budgets]")
+    for name, limit in _values(budgets).items():
+        if not 0 < limit < math.inf:
+            raise InputError(f"[budgets]: {name} must be positive")
     if not budgets.call <= budgets.test <= budgets.item <= budgets.run < budgets.platform:
         raise InputError("[budgets]: call <= test <= item <= run < platform must hold")
-    parts, dropped = _parts(raw.get("parts", []), sizes)
+    parts, dropped = _parts(_tables(raw.get("parts", []), "[[parts]]"), sizes)
     by_slug = {item.slug: item for part in parts for item in part.items}
+    before = set(dropped)
     for item in by_slug.values():
         for slug in item.needs:
             if slug not in by_slug and slug not in dropped:
                 raise InputError(f"item {item.slug!r} needs {slug!r}, which is no item{_near(slug, by_slug)}")
+            if slug not in before:
+                raise InputError(f"item {item.slug!r} needs {slug!r}, which does not stand before it")
+        before.add(item.slug)
     return Assignment(
         **head,
         parts=parts,
@@ -153,21 +163,21 @@ def _assignment(raw: dict[str, Any]) -> Assignment:
 def _parts(raw: list[dict[str, Any]], files: dict[str, int]) -> tuple[tuple[Part, ...], list[str]]:
     parts: list[Part] = []
     dropped: list[str] = []
+    slugs: set[str] = set()
     seen: set[str] = set()
     for entry in raw:
-        rows = entry.get("items", [])
-        part = _struct(Part, {**entry, "items": ()}, f"part {entry.get('slug')!r}")
+        where = f"part {entry.get('slug')!r}"
+        rows = _tables(entry.get("items", []), f"{where}: items")
+        part = _struct(Part, {**entry, "items": ()}, where)
+        if not {part.slug, part.number}.isdisjoint(slugs):
+            raise InputError(f"{where}: another part has this slug or number")
+        slugs |= {part.slug, part.number}
         items: list[Item] = []
         for row in rows:
-            where = f"item {row.get('slug')!r}"
-            item = _struct(Item, {**row, "needs": tuple(row.get("needs", ()))}, where, hidden=("number", "part", "torch"))
+            item = _item(row, files)
             if item.slug in seen:
-                raise InputError(f"{where} stands twice")
+                raise InputError(f"item {item.slug!r} stands twice")
             seen.add(item.slug)
-            if item.points <= 0:
-                raise InputError(f"{where}: points must be positive")
-            if item.file not in files:
-                raise InputError(f"{where}: {item.file!r} is not among [files]{_near(item.file, files)}")
             if part.off or item.off:
                 dropped.append(item.slug)
             else:
@@ -178,6 +188,26 @@ def _parts(raw: list[dict[str, Any]], files: dict[str, int]) -> tuple[tuple[Part
     if not parts:
         raise InputError("no item is switched on")
     return tuple(parts), dropped
+
+
+def _item(row: dict[str, Any], files: dict[str, int]) -> Item:
+    where = f"item {row.get('slug')!r}"
+    needs = row.get("needs", [])
+    if not isinstance(needs, list) or not all(isinstance(slug, str) for slug in needs):
+        raise InputError(f"{where}: needs should be a list of slugs")
+    item: Item = _struct(Item, {**row, "needs": tuple(needs)}, where, hidden=("number", "part", "torch"))
+    if not item.slug.isidentifier():
+        raise InputError(f"{where}: a slug is letters, digits and underscores")
+    if not 0 < item.points < math.inf:
+        raise InputError(f"{where}: points must be positive")
+    if not 0 < item.tolerance < math.inf:
+        raise InputError(f"{where}: tolerance must be positive")
+    if item.file not in files:
+        raise InputError(f"{where}: {item.file!r} is not among [files]{_near(item.file, files)}")
+    return item
+
+
+_WORDS = {"str": "a text", "bool": "true or false", "int": "a whole number", "float": "a number"}
 
 
 def _struct(cls: Any, raw: dict[str, Any], where: str, hidden: tuple[str, ...] = ()) -> Any:
@@ -191,13 +221,25 @@ def _struct(cls: Any, raw: dict[str, Any], where: str, hidden: tuple[str, ...] =
             "bool": isinstance(value, bool),
             "int": isinstance(value, int) and not isinstance(value, bool),
             "float": isinstance(value, (int, float)) and not isinstance(value, bool),
-        }.get(kind, isinstance(value, tuple))
+        }.get(kind, True)  # the tuples were checked by the caller
         if not right:
-            raise InputError(f"{where}: {name} = {value!r} should be of type {kind}")
-    try:
-        return cls(**raw)
-    except TypeError as error:
-        raise InputError(f"{where}: {str(error).partition(') ')[2]}") from None
+            raise InputError(f"{where}: {name} should be {_WORDS[kind]}, not {value!r}")
+    missing = [f.name for f in known.values() if f.name not in raw and f.default is MISSING]
+    if missing:
+        raise InputError(f"{where} needs {', '.join(missing)}")
+    return cls(**raw)
+
+
+def _table(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{where} should be a table")
+    return value
+
+
+def _tables(value: Any, where: str) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+        raise InputError(f"{where} should be a list of tables")
+    return value
 
 
 def _values(record: Any) -> dict[str, Any]:
