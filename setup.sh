@@ -102,6 +102,8 @@ inspect() {
   [[ -z $why ]] || why="other users cannot read $why"
 }
 
+is_root() { [[ $EUID -eq 0 ]]; }
+
 # choose_python: sets python and version to the first that other users can read. Without root nobody can start a process
 # as another user anyway, so there a private one is better than none.
 choose_python() {
@@ -114,8 +116,8 @@ choose_python() {
       private=${private:-$candidate}
     fi
     passed_over+="  $candidate: $why"$'\n'
-  done < <(candidates)
-  if [[ -n $private && $EUID -ne 0 ]]; then
+  done <<<"$(candidates)" # a bare chroot has no /dev/fd for <(...)
+  if [[ -n $private ]] && ! is_root; then
     inspect "$private" || true
     say "note: $why; that is enough without root, where grading is not isolated by user"
     return
@@ -140,9 +142,9 @@ same_python() {
 make_venv() {
   local venv=$1
   [[ ! -e $venv || -d $venv ]] || die "$venv is in the way: move it away and run setup.sh again"
-  if inspect "$venv/bin/python" && [[ ! -e $venv/.unfinished && (-z $why || $EUID -ne 0) ]] &&
-    "$venv/bin/python" -I -c 'import pip' 2>/dev/null; then
-    if same_python "$venv"; then return; fi
+  if [[ ! -e $venv/.unfinished ]] && inspect "$venv/bin/python" && { [[ -z $why ]] || ! is_root; } &&
+    "$venv/bin/python" -I -c 'import pip' 2>/dev/null && same_python "$venv"; then
+    return
   fi
   choose_python || die "install a Python 3.10 to 3.14 for all users (Debian and Ubuntu: apt-get install python3 python3-venv), or name one: PYTHON=/path/to/python3 bash setup.sh"
   say "making ${venv##*/} with $python ($version)"
@@ -196,39 +198,51 @@ find_uv() {
   "$uv" --version >/dev/null 2>&1
 }
 
+# no_torch REASON: collects why; always fails.
+no_torch() {
+  why_no_torch+="${why_no_torch:+; }$1"
+  return 1
+}
+
 # torch_with_uv VENV: uv knows where PyTorch's CPU builds are. A dry run first, which fails at once where that place
 # cannot be reached.
 torch_with_uv() {
   local venv=$1 uv command
-  find_uv "$venv" || return 1
+  find_uv "$venv" || no_torch "uv cannot be had" || return 1
   command=(--python "$venv/bin/python" --torch-backend cpu -c constraints.txt -r requirements-torch.txt)
   export UV_LINK_MODE=${UV_LINK_MODE:-copy}
-  UV_HTTP_TIMEOUT=10 UV_HTTP_RETRIES=0 bounded 30 "$uv" pip install --dry-run "${command[@]}" >/dev/null 2>&1 </dev/null || return 1
-  UV_HTTP_TIMEOUT=60 bounded 1800 "$uv" pip install --quiet "${command[@]}" </dev/null
+  UV_HTTP_TIMEOUT=10 UV_HTTP_RETRIES=0 bounded 30 "$uv" pip install --dry-run "${command[@]}" >/dev/null 2>&1 </dev/null ||
+    no_torch "uv cannot reach the CPU builds" || return 1
+  UV_HTTP_TIMEOUT=60 bounded 1800 "$uv" pip install --quiet "${command[@]}" </dev/null || no_torch "uv failed"
 }
 
 # torch_with_pip VENV: what plain pip finds is several GB for a GPU on many systems. Only when its dry run lists no such
-# package, it may go ahead.
+# package, it may go ahead. fast-deps reads what a wheel needs without fetching it.
 torch_with_pip() {
-  local venv=$1 cuda
+  local venv=$1 cuda report
   make_scratch
+  report=$scratch/report.json
   bounded 300 "$venv/bin/python" -I -m pip install -qq --disable-pip-version-check --no-input --dry-run --ignore-installed \
-    --report "$scratch/report.json" -c constraints.txt -r requirements-torch.txt >/dev/null 2>&1 </dev/null || return 1
-  cuda=$(cuda_packages "$venv/bin/python" "$scratch/report.json" 2>/dev/null) || return 1
-  [[ -z $cuda ]] || return 1
-  install "$venv" -r requirements-torch.txt
+    --use-feature=fast-deps --report "$report" -c constraints.txt -r requirements-torch.txt >/dev/null 2>&1 </dev/null ||
+    no_torch "pip finds none" || return 1
+  cuda=$(cuda_packages "$venv/bin/python" "$report" 2>/dev/null) || no_torch "pip's report cannot be read" || return 1
+  [[ -z $cuda ]] || no_torch "what pip finds is for a GPU" || return 1
+  install "$venv" -r requirements-torch.txt || no_torch "pip failed"
 }
 
 # install_torch VENV: never fails. What could not be had is said, and noted in VENV/torch-missing for the grader.
 install_torch() {
-  local venv=$1
-  if ! has_torch "$venv"; then say "installing PyTorch for the CPU (200 MB)"; fi
-  if { has_torch "$venv" || torch_with_uv "$venv" || torch_with_pip "$venv"; } && "$venv/bin/python" -I -c 'import torch'; then
+  local venv=$1 why_no_torch=""
+  if ! has_torch "$venv"; then
+    say "installing PyTorch for the CPU (about 900 MB on disk)"
+    torch_with_uv "$venv" || torch_with_pip "$venv" || true
+  fi
+  if has_torch "$venv" && "$venv/bin/python" -I -c 'import torch'; then
     rm -f "$venv/torch-missing"
   else
-    printf 'No CPU build of PyTorch could be installed here.\n' >"$venv/torch-missing"
-    say "note: no CPU build of PyTorch can be had here: PyTorch items will say that the grader is incomplete"
-    say "note: to try again: rm $venv/torch-missing && bash setup.sh"
+    printf 'No CPU build of PyTorch here: %s.\n' "${why_no_torch:-it cannot be imported}" >"$venv/torch-missing"
+    say "note: no CPU build of PyTorch here: ${why_no_torch:-it cannot be imported}"
+    say "note: PyTorch items will say that the grader is incomplete"
   fi
 }
 
@@ -264,23 +278,28 @@ give_up() {
 
 # --- A clone ---------------------------------------------------------------------------------------------------------
 
+hint_at_torch() {
+  if [[ -e $1/torch-missing ]]; then say "note: without PyTorch; to try again: rm $1/torch-missing && bash setup.sh"; fi
+}
+
 in_clone() {
   local venv=$PWD/.venv closed
   if is_done "$venv"; then
     say "nothing to do"
-    if [[ -e $venv/torch-missing ]]; then say "note: without PyTorch; to try again: rm $venv/torch-missing && bash setup.sh"; fi
+    hint_at_torch "$venv"
     return
   fi
   make_venv "$venv"
   begin "$venv"
-  say "installing packages (about 200 MB)"
+  say "installing packages (about 250 MB on disk)"
   # setuptools comes first, since it builds ours: without a build environment of its own nothing is fetched twice
   install "$venv" pip setuptools || give_up "$venv"
   install "$venv" --no-build-isolation -e ".[staff,dev]" || give_up "$venv"
   install_torch "$venv"
+  hint_at_torch "$venv"
   finish "$venv"
   closed=$(unreadable "$PWD")
-  if [[ -n $closed && $EUID -eq 0 ]]; then
+  if [[ -n $closed ]] && is_root; then
     say "note: other users cannot read $closed: isolated grading needs a clone in a folder that they can"
   fi
   say "done in $SECONDS s; next: .venv/bin/pytest"
@@ -288,16 +307,20 @@ in_clone() {
 
 # --- The Gradescope image --------------------------------------------------------------------------------------------
 
+clean_apt() {
+  apt-get clean
+  rm -rf /var/lib/apt/lists/*
+}
+
 # system_packages ROOT: Python and its venv module, from the distribution, if no Python here will do.
 system_packages() {
   if choose_python 2>/dev/null; then return; fi
-  if [[ $1 == /autograder && $EUID -eq 0 ]] && command -v apt-get >/dev/null; then
+  if [[ $1 == /autograder ]] && is_root && command -v apt-get >/dev/null; then
     say "installing python3 and python3-venv"
     export DEBIAN_FRONTEND=noninteractive
     { apt-get update -qq && apt-get install -qq -y --no-install-recommends python3 python3-venv; } </dev/null >"$scratch/apt" 2>&1 ||
       { cat "$scratch/apt" >&2 && die "apt-get failed: see the lines above, and build the image again"; }
-    apt-get clean
-    rm -rf /var/lib/apt/lists/*
+    clean_apt
   fi
   choose_python || die "choose a base image with Python 3.10 or newer (Gradescope: Configure Autograder, Ubuntu 22.04 or newer) and build again"
 }
@@ -341,7 +364,7 @@ in_image() {
   "$venv/bin/python" -I -m compileall -q autograder || die "this zip does not fit $python ($version): build it again with autograder build"
   finish "$venv"
   for closed in "$(unreadable "$venv/bin/python")" "$(unreadable "$PWD/autograder")"; do
-    [[ -z $closed || $EUID -ne 0 ]] || die "other users cannot read $closed: student code could not run; use another AUTOGRADER_ROOT"
+    [[ -z $closed ]] || ! is_root || die "other users cannot read $closed: student code could not run; use another AUTOGRADER_ROOT"
   done
   say "done in $SECONDS s"
 }
@@ -353,13 +376,11 @@ main() {
   trap at_exit EXIT
   here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
   case $(uname -s) in MINGW* | MSYS* | CYGWIN*) die "Windows cannot isolate student code: use WSL, and run bash setup.sh there" ;; esac
-  if [[ $here -ef $root/source && -e $here/run_autograder ]]; then
-    root=$(cd "$root" && pwd -P)
-    cd "$here"
-    in_image "$root"
-  elif [[ -e $here/pyproject.toml ]]; then
-    cd "$here"
+  cd "$here"
+  if [[ -e pyproject.toml ]]; then # the zip has none
     in_clone
+  elif [[ $here -ef $root/source ]]; then
+    in_image "$(cd "$root" && pwd -P)"
   else
     die "this is the grader's zip, and its place is $root/source; to try it elsewhere: AUTOGRADER_ROOT=FOLDER bash FOLDER/source/setup.sh"
   fi
