@@ -136,17 +136,16 @@ def build(home: Path | None, check: bool, secret: Path | None, out: Path | None)
 
     root = _home(home)
     if check:
-        paths = builder.drift(root)
-        for path in paths:
-            click.echo(f"differs: {path}")
-        if paths:
+        differences = builder.drift(root)
+        for difference in differences:
+            click.echo(difference)
+        if differences:
             click.echo("the handout is not what its sources make; run: autograder build", err=True)
             sys.exit(FOUND)
         click.echo("the handout is what its sources make")
         return
     built = builder.build(root, out or root / "dist", read_secret(secret) if secret is not None else None)
-    for line in built.lines():
-        click.echo(line)
+    _print_built(built)
 
 
 @main.command()
@@ -311,6 +310,24 @@ def _print_results(results: dict[str, Any], only: Sequence[str], verbose: bool) 
         if row.get("output") and (verbose or state not in ("passed", "not started")):
             console.print(Text(f"\n{row['name']}", style="bold"))
             console.print(Text(str(row["output"])))
+
+
+def _print_built(built: Any) -> None:
+    """What was made, what to know, and what to do with it."""
+    same = {True: "as before", False: "changed"}
+    click.echo(f"handout   {built.handout_files} files, {built.stubs} stubs in {built.items} items; {same[built.handout_same]}")
+    for artifact in (built.handout_zip, built.autograder_zip, built.solved.artifact, built.blank.artifact):
+        size = f"{artifact.files} files, {artifact.size / 1000:.0f} kB"
+        click.echo(f"{artifact.path.name:20s} {size:20s} sha256 {artifact.sha256[:12]}  {same[artifact.same]}")
+    if built.shared:
+        click.echo(f"{len(built.shared)} lines of solutions also stand in given code:")
+        for line in built.shared:
+            click.echo(f"  {line}")
+    for note in built.notes:
+        click.echo(f"NOTE: {note}")
+    click.echo("next:  1. Gradescope, Configure Autograder: upload " + str(built.autograder_zip.path))
+    for number, sample in enumerate((built.solved, built.blank), start=2):
+        click.echo(f"       {number}. Test Autograder with {sample.artifact.path.name}: expect {sample.score:g}/{sample.points:g}")
 
 
 def _print_matrix(verdicts: Sequence[Any], numbers: dict[str, str]) -> None:

@@ -317,6 +317,8 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    if CASE in item.stash and item.config.getoption("verbose", 0) < 1:
+        item.__dict__["repr_failure"] = _no_traceback  # pytest's own takes longer than the test, and is not shown
     report: pytest.TestReport = yield  # type: ignore[assignment]
     case = item.stash.get(CASE, None)
     if case is None or not isinstance(item, pytest.Function):
@@ -334,12 +336,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     session.outcomes[case.key] = outcome
     if outcome.state != scores.PASSED:
         report.outcome = "failed"
-        if item.config.get_verbosity() < 1 or error is None:
+        if item.config.getoption("verbose", 0) < 1 or error is None:
             report.longrepr = card.failure_text(case, outcome)
     report.user_properties.append(("state", outcome.state))
     for listener in session.listeners:
         listener(case, outcome)
     return report  # type: ignore[return-value]
+
+
+def _no_traceback(excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
+    return str(type(excinfo.value).__name__)
 
 
 def _outcome(session: GradedSession, test: pytest.Function, case: Case, error: BaseException | None) -> Outcome:
