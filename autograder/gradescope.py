@@ -387,11 +387,11 @@ def rows(document: dict[str, Any]) -> tuple[Row, ...]:
 def total(document: dict[str, Any]) -> tuple[float | None, float]:
     """Score and maximum as a student sees them before anything is published; the score is None while hidden."""
     found = rows(document)
-    most = sum(row.max_score or 0 for row in found)
+    most = sum(row.max_score or 0.0 for row in found)
     if any(row.visibility != "visible" for row in found):
         return None, most
     top = _number(document.get("score"))
-    return (sum(row.score or 0 for row in found) if top is None else top), most
+    return (sum(row.score or 0.0 for row in found) if top is None else top), most
 
 
 def _number(value: object) -> float | None:

@@ -50,8 +50,8 @@ def shown(name: str) -> str:
 def size(count: int) -> str:
     """A number of bytes for people: 200 kB, 12.5 MB."""
     if count < 1_000_000:
-        return f"{count / 1000:.3g} kB"
-    return f"{count / 1_000_000:.1f} MB"
+        return f"{count / 1000:.4g} kB"
+    return f"{count / 1_000_000:.1f} MB" if count < 1_000_000_000 else f"{count / 1_000_000_000:.1f} GB"
 
 
 def open_upload(path: Path) -> FolderUpload | ZipUpload:
