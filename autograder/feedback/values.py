@@ -46,7 +46,11 @@ MAX_ENTRIES = 65_536  # of one dict or set
 MAX_LOOSE_KEYS = 4_096  # a message: keys that hold an int can be made to collide, and no deadline helps while decoding
 MAX_KEY_INT = 1 << 31
 MAX_INT_BITS = 4096
+MAX_AXES = 16
+MAX_AXIS = 1 << 28
 DTYPES = frozenset("|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8 <c8 <c16".split())
+# numpy has two integer types of one size: both cross, as the one that the dtype names
+SCALARS = frozenset([*(np.dtype(name).type for name in DTYPES), np.longlong, np.ulonglong])
 
 Refer = Callable[[object], tuple[int, str]]  # an object that does not cross -> (number, type name)
 Resolve = Callable[[int, str], object]
@@ -133,8 +137,8 @@ class _Encoder:
             encode(self, value, depth)
         elif issubclass(type(value), np.ndarray):
             # a view of the base class: a subclass' own methods and attributes are never asked
-            self.numeric("a", np.ndarray.view(value, np.ndarray))  # type: ignore[arg-type]
-        elif issubclass(type(value), np.generic) and type(value).__module__ == "numpy":
+            self.numeric("a", np.ndarray.view(value, np.ndarray))  # type: ignore[call-overload]
+        elif type(value) in SCALARS:
             self.numeric("g", np.asarray(value))
         else:
             self.other(value)
@@ -154,8 +158,10 @@ class _Encoder:
         if -(1 << 63) <= value < 1 << 63:
             self.plain(value, depth)
         elif value.bit_length() <= MAX_INT_BITS:
+            text = hex(value)
+            self.grow(len(text))
             self.flat.kinds.append("i")
-            self.flat.leaves.append(hex(value))
+            self.flat.leaves.append(text)
         else:
             raise Refused(f"an integer of more than {MAX_INT_BITS} bits")
 
@@ -227,8 +233,14 @@ class _Encoder:
         dtype = value.dtype.newbyteorder("<")
         if dtype.str not in DTYPES:
             raise Refused(f"an array of dtype {value.dtype}")
+        if value.ndim > MAX_AXES:
+            raise Refused(f"an array of {value.ndim} axes")
+        if max(value.shape, default=0) > MAX_AXIS:
+            raise Refused(f"an array with an axis of length {max(value.shape)}")
         self.grow(value.nbytes)
-        self.flat.arrays.append(np.array(value, dtype=dtype, order="C", copy=True))
+        copy = np.empty(value.shape, dtype.str)  # by name: a dtype object may carry metadata, and that any object
+        copy[...] = value
+        self.flat.arrays.append(copy)
 
     def other(self, value: object) -> None:
         if self.tensor is not None:
@@ -238,6 +250,7 @@ class _Encoder:
                 self.array(contents)
                 return
         number, name = self.refer(value)
+        self.grow(len(name))
         self.flat.kinds.append("h")
         self.flat.leaves += [number, name]
 
@@ -326,7 +339,10 @@ class _Decoder:
         text: str = self.leaf(str)
         if len(text) > MAX_INT_BITS // 4 + 8:
             raise Refused(f"an integer of more than {MAX_INT_BITS} bits")
-        return int(text, 16)
+        value = int(text, 16)
+        if value.bit_length() > MAX_INT_BITS:
+            raise Refused(f"an integer of more than {MAX_INT_BITS} bits")
+        return value
 
     def complex(self, depth: int) -> complex:
         return complex(self.leaf(float), self.leaf(float))
