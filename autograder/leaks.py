@@ -4,8 +4,8 @@ Trusted side; pure; imports ``archive``, ``regions`` and ``feedback.errors``. Wh
 
 - No line of a solution stands anywhere in the handout, unless it also stands as code in given files: then it is
   listed, and the solution as a whole is more than such lines.
-- No line and no name of a hidden test, and no line of a mistake, an alternative or a hint, stands in the handout,
-  unless it also stands in given code or in a public test.
+- No line and no name of a hidden test stands in it, unless it also stands in given code or in a public test.
+- No line of a mistake, an alternative or a hint stands in it, unless it also stands as code in one of these.
 - No file of these, and not the secret, stands in it as a whole.
 
 Lines are compared with every run of white space as one space, from 21 characters on, inside comments and longer lines
@@ -108,6 +108,7 @@ def scan(
     everything = _Text(line for name, member in handout.items() for line in _lines(name, member.content))
     code = _Text(line for name in given if name.endswith(".py") for line in _code(name, handout[name].content))
     tests = _Text(line for name in public for line in _lines(name, handout[name].content))
+    test_code = _Text(line for name in public if name.endswith(".py") for line in _code(name, handout[name].content))
     shared: list[str] = []
     found: list[str] = []
 
@@ -124,11 +125,14 @@ def scan(
                     found.append(f"{copy.place} repeats the solution at {line.place}")
             if twins == len(lines) >= COINCIDENCES:
                 found.append(f"given code holds the whole solution at {lines[0].place}")
-    for kind, private_lines in (("the hidden test", _hidden(hidden)), ("the catalogue", _catalogue(catalogue))):
-        for line in private_lines:
-            copy = everything.find(line.text)
-            if copy is not None and tests.find(line.text) is None and code.find(line.text) is None:
-                found.append(f"{copy.place} repeats {kind} at {line.place}")
+    for line in _hidden(hidden):
+        copy = everything.find(line.text)
+        if copy is not None and tests.find(line.text) is None and code.find(line.text) is None:
+            found.append(f"{copy.place} repeats the hidden test at {line.place}")
+    for line in _catalogue(catalogue):
+        copy = everything.find(line.text)
+        if copy is not None and test_code.find(line.text) is None and code.find(line.text) is None:
+            found.append(f"{copy.place} repeats the catalogue at {line.place}")
     private = {content: path for path, content in (*hidden.items(), *catalogue.items()) if content.strip()}
     for name, member in handout.items():
         if member.content in private:

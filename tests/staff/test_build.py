@@ -1,0 +1,368 @@
+"""autograder/build.py: what is in the handout and in the zip, the same bytes every time, and nothing by accident."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from autograder.archive import write_tree
+from autograder.build import (
+    autograder_members,
+    build,
+    drift,
+    handout_members,
+    package_members,
+    submission_members,
+)
+from autograder.feedback.assignment import load_assignment
+from autograder.feedback.errors import InputError
+from autograder.secret import DEVELOPMENT, secret_of
+from autograder.strip import stamp_of
+from tests.staff import toy
+
+ROOT = Path(__file__).resolve().parents[2]
+ZIPS = ["autograder.zip", "handout.zip", "sample-blank.zip", "sample-solved.zip"]
+TERM = b"0123456789abcdef0123456789abcdef\n"
+
+
+@pytest.fixture
+def root(tmp_path):
+    """The toy assignment in a folder of its own."""
+    return toy.write(tmp_path / "root")
+
+
+def members_of(path: Path) -> list[str]:
+    """The names in a zip."""
+    with zipfile.ZipFile(path) as opened:
+        return opened.namelist()
+
+
+def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Mode and bytes of every file."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): (stat.S_IMODE(path.stat().st_mode), path.read_bytes()) for path in files}
+
+
+def test_two_builds_give_the_same_bytes(tmp_path, monkeypatch):
+    """In two folders with files made in another order, with other times, umasks and time zones, and caches in them."""
+    results = []
+    for name, umask, zone, order in (("one", 0o022, "UTC", 1), ("two", 0o077, "Asia/Kathmandu", -1)):
+        monkeypatch.setenv("TZ", zone)
+        if hasattr(time, "tzset"):
+            time.tzset()
+        before = os.umask(umask)
+        try:
+            root = toy.write(tmp_path / name, dict(list(toy.FILES.items())[::order]))
+            if name == "two":
+                junk = ["solutions/toy/__pycache__/ops.pyc", "tests/public/.DS_Store", "solutions/kit/._README.md"]
+                toy.write(root, dict.fromkeys([*junk, "autograder/__pycache__/x.pyc", "handout/stale.py"], "junk"))
+                for path in root.rglob("*"):
+                    os.utime(path, (1, 1))  # in 1970, before any zip can say
+            build(root, root / "dist")
+        finally:
+            os.umask(before)
+        results.append({**everything(root / "dist"), **everything(root / "handout")})
+    assert results[0] == results[1]
+    assert sorted(results[0]) == sorted([*ZIPS, *toy.HANDOUT])
+
+
+def test_the_handout_holds_exactly_this(root):
+    """The folder and the zip, which wraps it."""
+    built = build(root, root / "dist")
+    assert sorted(everything(root / "handout")) == toy.HANDOUT
+    assert members_of(root / "dist" / "handout.zip") == [f"handout/{name}" for name in toy.HANDOUT]
+    assert (built.handout_files, built.handout_zip.files) == (len(toy.HANDOUT), len(toy.HANDOUT))
+    assert (root / "handout" / "requirements.txt").read_text() == "numpy\n"
+
+
+def test_the_autograder_zip_holds_exactly_this(root):
+    """With the two scripts at its root, executable, and the secret for nobody else."""
+    build(root, root / "dist")
+    with zipfile.ZipFile(root / "dist" / "autograder.zip") as opened:
+        modes = {entry.filename: stat.S_IMODE(entry.external_attr >> 16) for entry in opened.infolist()}
+    assert list(modes) == toy.AUTOGRADER
+    assert {name: mode for name, mode in modes.items() if mode != 0o644} == {
+        "run_autograder": 0o755,
+        "secret": 0o600,
+        "setup.sh": 0o755,
+    }
+
+
+def test_samples_hold_submission_files_and_expect_their_scores(root):
+    """All points for the solutions, none for the stubs."""
+    built = build(root, root / "dist")
+    assert members_of(built.solved.artifact.path) == members_of(built.blank.artifact.path) == ["more.py", "ops.py"]
+    assert (built.solved.score, built.solved.points) == (4.5, 4.5)
+    assert (built.blank.score, built.blank.points) == (0, 4.5)
+    assert (built.items, built.stubs) == (2, 2)
+
+
+def test_bonus_and_waived_items_count_in_the_expected_scores(root):
+    """A bonus adds to what the solutions get; what is waived, the stubs get too."""
+    toy.edit(root, "assignment.toml", "points = 3\n", "points = 3\nwaived = true\n")
+    toy.edit(root, "assignment.toml", "points = 1.5\n", "points = 1.5\nbonus = true\n")
+    built = build(root, root / "dist")
+    assert (built.solved.score, built.solved.points) == (4.5, 3)
+    assert (built.blank.score, built.blank.points) == (3, 3)
+
+
+def test_a_build_says_whether_anything_changed(root):
+    """By the bytes that stood there before."""
+    first = build(root, root / "dist")
+    assert (first.handout_same, first.handout_zip.same, first.autograder_zip.same) == (False, False, False)
+    second = build(root, root / "dist")
+    assert second.handout_same
+    assert second.handout_zip.same
+    assert second.autograder_zip.sha256 == first.autograder_zip.sha256
+    toy.edit(root, "autograder/entry.py", "json", "math")
+    third = build(root, root / "dist")
+    assert third.handout_same
+    assert not third.autograder_zip.same
+
+
+def test_a_build_for_development_says_so(root):
+    """It must not be used for a term; one with a secret may."""
+    built = build(root, root / "dist")
+    assert [note for note in built.notes if "not for a term" in note]
+    write_tree(root / "unpacked", autograder_members(root, load_assignment(root / "assignment.toml")))
+    assert secret_of(root / "unpacked") == DEVELOPMENT
+    assert build(root, root / "dist", TERM).notes == ()
+    write_tree(root / "unpacked", autograder_members(root, load_assignment(root / "assignment.toml"), TERM))
+    assert secret_of(root / "unpacked") == TERM.strip()
+
+
+def test_a_secret_changes_nothing_that_students_get(root):
+    """Handout and samples are the same in every term."""
+    build(root, root / "one")
+    before = everything(root / "handout")
+    build(root, root / "two", TERM)
+    assert everything(root / "handout") == before
+    same = {name for name in ZIPS if (root / "one" / name).read_bytes() == (root / "two" / name).read_bytes()}
+    assert same == set(ZIPS) - {"autograder.zip"}
+
+
+def test_a_short_secret_is_refused(root):
+    """And nothing is written."""
+    with pytest.raises(InputError, match="a secret needs 16 bytes"):
+        build(root, root / "dist", b"   short        \n\n")
+    assert not (root / "dist").exists()
+
+
+def test_stubs_carry_the_version_and_name_their_item(root):
+    """The grader can tell when a student's stubs are older."""
+    assignment = load_assignment(root / "assignment.toml")
+    package = package_members(root, assignment)
+    source = package["toy/ops.py"].content.decode()
+    assert stamp_of(source) == "7.1"
+    assert 'raise NotImplementedError("square: square")' in source
+    assert toy.SQUARE not in source
+    assert package["toy/given.py"].content.decode() == toy.FILES["solutions/toy/given.py"]
+
+
+def test_a_package_can_be_solved_in_part_or_whole(root):
+    """keep names what is solved; None is everything."""
+    assignment = load_assignment(root / "assignment.toml")
+    one = package_members(root, assignment, {"cube"})
+    assert toy.CUBE in one["toy/more.py"].content.decode()
+    assert toy.SQUARE not in one["toy/ops.py"].content.decode()
+    whole = submission_members(root, assignment, None)
+    assert sorted(whole) == ["more.py", "ops.py"]
+    assert toy.SQUARE in whole["ops.py"].content.decode()
+    assert "SOLUTION" not in whole["ops.py"].content.decode()
+
+
+def test_an_item_that_is_off_leaves_no_trace(root):
+    """Its stub, its tests and its section of the writeup go."""
+    toy.edit(root, "assignment.toml", "points = 1.5\n", "points = 1.5\noff = true\n")
+    handout = handout_members(root, load_assignment(root / "assignment.toml"))
+    assert sorted(set(toy.HANDOUT) - set(handout)) == ["tests/test_more.py"]
+    assert "def cube" not in handout["toy/more.py"].content.decode()
+    assert handout["writeup/1-powers.md"].content.decode() == "# 1 Powers (3 points)\n"
+
+
+def test_the_torch_list_travels_with_a_torch_part_only(root):
+    """setup.sh installs PyTorch where that file is."""
+    toy.edit(root, "assignment.toml", 'slug = "powers"\n', 'slug = "powers"\ntorch = true\n')
+    members = autograder_members(root, load_assignment(root / "assignment.toml"))
+    assert sorted(set(members) - set(toy.AUTOGRADER)) == ["requirements-torch.txt"]
+
+
+MARKERS = "    # BEGIN SOLUTION square\n"
+REFUSED = {
+    "no_markers": (
+        lambda root: toy.write(root, {"solutions/toy/more.py": f"def cube(number_to_cube):\n    {toy.CUBE}\n"}),
+        r"more\.py: no '# BEGIN SOLUTION cube'",
+    ),
+    "markers_in_a_given_file": (
+        lambda root: toy.edit(
+            root, "solutions/toy/given.py", "    return", MARKERS + "    x = 1\n    # END SOLUTION\n    return"
+        ),
+        r"solutions/toy/given\.py:2: a given file",
+    ),
+    "item_of_another_file": (
+        lambda root: toy.edit(root, "solutions/toy/ops.py", "N square", "N cube"),
+        r"solutions/toy/ops\.py:6: item 'cube' is about more\.py",
+    ),
+    "unknown_item": (
+        lambda root: toy.edit(
+            root,
+            "solutions/toy/ops.py",
+            "    # END SOLUTION\n",
+            "    # END SOLUTION\n    # BEGIN SOLUTION nix\n    pass\n    # END SOLUTION\n",
+        ),
+        r"solutions/toy/ops\.py:10: 'nix' is no item",
+    ),
+    "missing_file": (lambda root: (root / "solutions/toy/ops.py").unlink(), r"solutions/toy/ops\.py is missing"),
+    "missing_folder": (
+        lambda root: (root / "tests/hidden").rename(root / "tests/elsewhere"),
+        "tests/hidden: no such folder",
+    ),
+    "missing_script": (lambda root: (root / "run_autograder").unlink(), "run_autograder: No such file"),
+    "editor_backup": (
+        lambda root: toy.write(root, {"solutions/toy/ops.py~": "x"}),
+        r"solutions/toy/ops\.py~: a file of this kind",
+    ),
+    "merge_left_over": (
+        lambda root: toy.write(root, {"tests/public/test_ops.py.orig": "x"}),
+        r"test_ops\.py\.orig: a file of this kind",
+    ),
+    "crlf": (
+        lambda root: (root / "solutions/kit/README.md").write_bytes(b"a\nb\r\n"),
+        r"README\.md:2: line ends must be LF",
+    ),
+    "latin_1": (lambda root: (root / "solutions/kit/README.md").write_bytes(b"a\n\xe9\n"), r"README\.md:2: no UTF-8"),
+    "link": (
+        lambda root: (root / "solutions/kit/link.md").symlink_to(root / "setup.sh"),
+        r"link\.md is no regular file",
+    ),
+    "from_two_places": (
+        lambda root: toy.write(root, {"solutions/kit/constraints.txt": "x"}),
+        r"constraints\.txt comes from two places",
+    ),
+    "case": (
+        lambda root: toy.write(root, {"solutions/kit/readme.md": "x"}),
+        r"readme\.md and README\.md differ in case only",
+    ),
+    "page_about_nothing": (
+        lambda root: toy.edit(root, "solutions/writeup/1-powers.md", "item cube", "item root"),
+        r"writeup/1-powers\.md:3: 'root' is no item",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=str)
+def test_a_wrong_source_is_refused_before_anything_is_written(case, root):
+    """One line that says which file; the old handout stays."""
+    build(root, root / "dist")
+    before = {**everything(root / "handout"), **everything(root / "dist")}
+    spoil, problem = REFUSED[case]
+    spoil(root)
+    toy.edit(root, "autograder/entry.py", "json", "math")
+    with pytest.raises(InputError, match=problem) as refused:
+        build(root, root / "dist")
+    assert "\n" not in str(refused.value)
+    assert {**everything(root / "handout"), **everything(root / "dist")} == before
+
+
+def test_no_drift_after_a_build(root):
+    """Caches of somebody who ran the tests there do not count."""
+    build(root, root / "dist")
+    toy.write(root, {"handout/toy/__pycache__/ops.pyc": "x", "handout/.pytest_cache/README.md": "x"})
+    assert drift(root) == []
+
+
+def test_drift_names_every_path(root):
+    """What differs, what is missing and what should not be there; and nothing is repaired."""
+    build(root, root / "dist")
+    toy.edit(root, "handout/toy/ops.py", "itself", "itself ")
+    (root / "handout/LICENSE").unlink()
+    toy.write(root, {"handout/toy/ops_old.py": "x"})
+    assert drift(root) == [
+        "handout/LICENSE: missing",
+        "handout/toy/ops.py: differs",
+        "handout/toy/ops_old.py: should not be there",
+    ]
+    assert not (root / "handout/LICENSE").exists()
+
+
+def test_drift_without_a_handout_lists_all_of_it(root):
+    """A clone whose handout was never made."""
+    assert drift(root) == [f"handout/{name}: missing" for name in toy.HANDOUT]
+
+
+# The repository's own assignment.
+
+
+@pytest.fixture(scope="module")
+def handout():
+    """What students get, in memory."""
+    return handout_members(ROOT, load_assignment(ROOT / "assignment.toml"))
+
+
+def test_the_real_handout_holds_exactly_this(handout):
+    """Apart from the grader's own files, tests and the given files of the package."""
+    fixed = {name for name in handout if not name.startswith(("autograder/", "tests/", "lm/", "writeup/"))}
+    assert fixed == {
+        ".gitignore",
+        ".vscode/settings.json",
+        "LICENSE",
+        "README.md",
+        "README.zh.md",
+        "assignment.toml",
+        "conftest.py",
+        "constraints.txt",
+        "pyproject.toml",
+        "requirements.txt",
+    }
+    feedback = {f"autograder/feedback/{path.name}" for path in (ROOT / "autograder/feedback").glob("*.py")}
+    assert {name for name in handout if name.startswith("autograder/")} == {"autograder/__init__.py", *feedback}
+    public = {f"tests/{path.name}" for path in (ROOT / "tests/public").glob("*.py")}
+    assert {name for name in handout if name.startswith("tests/")} == public
+    given = {f"lm/{path.name}" for path in (ROOT / "solutions/lm").glob("*.py")}
+    assert {name for name in handout if name.startswith("lm/")} == given
+
+
+def test_the_real_zip_holds_nothing_else():
+    """No kit, no catalogue, no staff tests, no repository files."""
+    members = autograder_members(ROOT, load_assignment(ROOT / "assignment.toml"))
+    roots = {name if "/" not in name else "/".join(name.split("/")[:2]) for name in members}
+    roots = {name if not name.startswith("autograder/") else "autograder" for name in roots}
+    assert roots == {
+        "assignment.toml",
+        "autograder",
+        "constraints.txt",
+        "requirements.txt",
+        "run_autograder",
+        "secret",
+        "setup.sh",
+        "solutions/lm",
+        "tests/hidden",
+        "tests/public",
+    }
+
+
+def test_every_item_has_a_stub(handout):
+    """It says "not started" in the item's own file."""
+    for item in load_assignment(ROOT / "assignment.toml").items:
+        assert f'raise NotImplementedError("{item.slug}: '.encode() in handout[f"lm/{item.file}"].content, item.slug
+
+
+def test_the_unpacked_handout_runs_by_itself(handout, tmp_path):
+    """A student's first run: no traceback, one item not started, and a score card."""
+    write_tree(tmp_path / "handout", handout)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--item", "agreement"]
+    run = subprocess.run(
+        command, cwd=tmp_path / "handout", env=environment, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert "Traceback" not in run.stdout + run.stderr
+    assert "not started" in run.stdout
+    assert run.stderr == ""
