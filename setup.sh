@@ -33,7 +33,7 @@ at_exit() {
 
 # --- Which Python ----------------------------------------------------------------------------------------------------
 
-# unreadable PATH: the first folder or file on the way to PATH that other users may not read; nothing when they may.
+# unreadable PATH (from the root on): the first folder or file on the way to PATH that other users may not read; nothing when they may.
 # Student code runs as a user of its own, so a Python under somebody's private home will not do.
 unreadable() {
   local path=$1 leaf=$1 mode
@@ -50,8 +50,9 @@ unreadable() {
       ???????r??) ;;
       *) printf '%s\n' "$path" && return ;;
     esac
-    [[ $path != / && $path != . ]] || return 0
-    path=$(dirname "$path")
+    [[ $path != / ]] || return 0
+    path=${path%/*}
+    path=${path:-/}
   done
 }
 
@@ -250,12 +251,9 @@ install_torch() {
 
 # stamp VENV: what the environment is made from. Another folder, Python or version of a file gives another stamp.
 stamp() {
-  local file
   inspect "$1/bin/python" || true
   printf '%s\n' "$PWD" "$python" "$version"
-  for file in setup.sh pyproject.toml constraints.txt requirements.txt requirements-torch.txt; do
-    if [[ -e $file ]]; then cksum "$file"; else printf 'no %s\n' "$file"; fi
-  done
+  cksum setup.sh pyproject.toml constraints.txt requirements.txt requirements-torch.txt 2>/dev/null || true
   if [[ -e $1/torch-missing ]]; then printf 'no torch\n'; fi
 }
 
