@@ -14,15 +14,14 @@ from __future__ import annotations
 import socket
 import struct
 import time
-from typing import Annotated, Union
+from typing import Annotated
 
 import msgspec
 import numpy as np
 
-from .feedback.values import DTYPES, MAX_BYTES, MAX_ITEMS, Flat
+from .feedback.values import DTYPES, MAX_AXES, MAX_AXIS, MAX_BYTES, MAX_ITEMS, Flat
 
-MAX_AXES = 16
-MAX_AXIS = 1 << 28
+MAX_HEADER = MAX_BYTES + 32 * MAX_ITEMS  # all texts of a value, and the kind and number or head of each item
 JOINED = 1 << 16  # frames up to this size are sent by one system call
 _LENGTH = struct.Struct("<I")
 
@@ -43,7 +42,7 @@ class TooLate(WireError):
     """The deadline passed."""
 
 
-_Leaves = Annotated[list[Union[None, bool, int, float, str]], msgspec.Meta(max_length=2 * MAX_ITEMS)]
+_Leaves = Annotated[list[bool | int | float | str | None], msgspec.Meta(max_length=2 * MAX_ITEMS)]
 _Shape = Annotated[list[int], msgspec.Meta(max_length=MAX_AXES)]
 _Heads = Annotated[list[tuple[str, _Shape]], msgspec.Meta(max_length=MAX_ITEMS)]
 
@@ -67,12 +66,12 @@ def send(sock: socket.socket, number: int, word: str, flat: Flat, deadline: floa
     heads = [(array.dtype.str, list(array.shape)) for array in flat.arrays]
     header = _encoder.encode(Header(number, word, "".join(flat.kinds), flat.leaves, heads))
     parts: list[bytes | memoryview] = [_LENGTH.pack(len(header)), header]
-    parts += [memoryview(array.reshape(-1)).cast("B") for array in flat.arrays if array.size]
+    parts += [array.reshape(-1).view(np.uint8).data for array in flat.arrays if array.size]
     if sum(len(part) for part in parts) <= JOINED:
         parts = [b"".join(parts)]
     for part in parts:
-        _limit(sock, deadline)
         try:
+            _limit(sock, deadline)
             sock.sendall(part)
         except TimeoutError:
             raise TooLate from None
@@ -91,7 +90,7 @@ def receive(sock: socket.socket, deadline: float | None = None) -> tuple[int, st
     length = bytearray(_LENGTH.size)
     _fill(sock, memoryview(length), deadline)
     (size,) = _LENGTH.unpack(length)
-    if size > MAX_BYTES:
+    if size > MAX_HEADER:
         raise Invalid(f"a header of {size} bytes")
     raw = bytearray(size)
     _fill(sock, memoryview(raw), deadline)
@@ -106,7 +105,7 @@ def receive(sock: socket.socket, deadline: float | None = None) -> tuple[int, st
     for dtype, shape in _checked(header.heads):
         array = np.empty(shape, dtype)
         if array.size:
-            _fill(sock, memoryview(array.reshape(-1)).cast("B"), deadline)
+            _fill(sock, array.reshape(-1).view(np.uint8).data, deadline)
         flat.arrays.append(array)
     return header.number, header.word, flat
 
@@ -117,9 +116,12 @@ def _checked(heads: list[tuple[str, list[int]]]) -> list[tuple[str, list[int]]]:
     for dtype, shape in heads:
         if dtype not in DTYPES or any(not 0 <= axis <= MAX_AXIS for axis in shape):
             raise Invalid("an array that may not cross")
-        size = np.dtype(dtype).itemsize
+        size = extent = np.dtype(dtype).itemsize
         for axis in shape:
             size *= axis
+            extent *= axis or 1
+        if extent >= 1 << 63:  # numpy cannot make it, even where an axis of length 0 leaves nothing of it
+            raise Invalid("an array of no possible size")
         total += size
         if total > MAX_BYTES:
             raise Invalid(f"arrays larger than {MAX_BYTES >> 20} MiB")
@@ -128,8 +130,8 @@ def _checked(heads: list[tuple[str, list[int]]]) -> list[tuple[str, list[int]]]:
 
 def _fill(sock: socket.socket, view: memoryview, deadline: float | None) -> None:
     while len(view):
-        _limit(sock, deadline)
         try:
+            _limit(sock, deadline)
             count = sock.recv_into(view)
         except TimeoutError:
             raise TooLate from None
@@ -142,6 +144,7 @@ def _fill(sock: socket.socket, view: memoryview, deadline: float | None) -> None
 
 def _limit(sock: socket.socket, deadline: float | None) -> None:
     if deadline is None:
+        sock.settimeout(None)  # that of an earlier frame still stands
         return
     left = deadline - time.monotonic()
     if left <= 0:
