@@ -308,6 +308,19 @@ def test_add_k_in_an_unseen_context_is_uniform(student, reference, rng, check, n
 
 
 @item("add_k")
+@pytest.mark.parametrize("n", [1, 2, 3], ids=["n1", "n2", "n3"])
+def test_add_k_looks_at_the_last_words_of_the_context(student, reference, rng, check, n):
+    """Of a longer context only the last n - 1 words matter; for n = 1 none."""
+    counts = reference.ngram.count(text(rng), n)
+    model = student.ngram.AddK(counts, 0.25, ["</s>", *WORDS])
+    for context, row in list(counts.items())[:6]:
+        for more in (("<s>",), ("fish", "ant"), ("cat", "dog", "bee", "ant")):
+            for word in ("ant", "bee", "</s>"):
+                exact = (row.get(word, 0) + 0.25) / (sum(row.values()) + 1.5)
+                check.close(model.prob(word, (*more, *context)), exact, "p(word | longer context)")
+
+
+@item("add_k")
 def test_add_k_gives_nothing_to_words_outside_the_vocabulary(student, reference, rng, check):
     """Without <unk> a word outside the vocabulary has probability 0.0; <s> has it always."""
     counts = reference.ngram.count([*text(rng), ["ant"]], 2)
@@ -537,6 +550,18 @@ def test_tuning_keeps_the_weights_of_the_lower_orders(student, check):
 
 
 @item("tune_lambdas")
+def test_tuning_mixes_an_order_with_all_lower_ones(student, check):
+    """Below order 3 lies the mixture of the orders 1 and 2, not order 1 or order 2 alone."""
+    # lambda_2: both words have q_2 = 1/2 and p_1 = 0, so .99 is best. Then cat has 1 and .495, eel 0 and .495:
+    # 15 log(.495 + .505 x) + 5 log(1 - x) is largest at x = .505
+    models = stack(
+        student.testing, [{(): ANYTHING}, {("ant",): {"cat": 0.5, "eel": 0.5}}, {("<s>", "ant"): {"cat": 1.0}}]
+    )
+    held_out = [["ant", "cat"]] * 15 + [["ant", "eel"]] * 5
+    check_lambdas(check, student.ngram.tune_grid(models, held_out), {2: 0.99, 3: 0.5})
+
+
+@item("tune_lambdas")
 def test_tuning_counts_the_end_of_a_sentence(student, check):
     """</s> is predicted too: here order 2 is right about each word and wrong about each end."""
     models = stack(student.testing, [{(): ANYTHING}, {("<s>",): {"cat": 1.0}, ("cat",): {"eel": 1.0}}])
@@ -604,6 +629,7 @@ def test_draw_inverts_the_cumulative_sums(student, rng, check):
         ([0.5, 0.5, 0.0, 0.0], ALMOST_ONE, 1),
         ([0.5, 0.25, 0.0], 0.75, 1),
         ([0.125, 0.0, 0.25, 0.0, 0.0], 0.9, 2),
+        ([0.25, 0.125, 0.125], 0.3125, 1),
         ([0.1] * 10 + [0.0], ALMOST_ONE, 9),
         ([1.0], ALMOST_ONE, 0),
     ],
@@ -617,6 +643,7 @@ def test_draw_inverts_the_cumulative_sums(student, rng, check):
         "zeros-last",
         "sum-too-small",
         "sum-far-too-small",
+        "sum-of-one-half",
         "rounded-sum",
         "one-side",
     ],
@@ -658,12 +685,13 @@ def test_generate_stops_at_the_end_mark(student, check):
 
 
 @item("sampling")
+@pytest.mark.parametrize("vocabulary", [None, ["bee", "ant", "</s>"]], ids=["sorted", "other"])
 @pytest.mark.parametrize("kind", ["later", "start"], ids=["later", "start"])
-def test_generate_returns_what_it_has_in_a_dead_end(student, check, kind):
+def test_generate_returns_what_it_has_in_a_dead_end(student, check, kind, vocabulary):
     """Where no word has a positive probability the sentence ends, without an error."""
     later = {("<s>", "<s>"): {"ant": 1.0}, ("<s>", "ant"): {"bee": 1.0}}
     table, expected = {"later": (later, ["ant", "bee"]), "start": ({("eel", "eel"): {"ant": 1.0}}, [])}[kind]
-    model = student.testing.TableModel(table, order=3)
+    model = student.testing.TableModel(table, order=3, vocabulary=vocabulary)
     check.equal(student.ngram.generate(model, [0.5] * 8, 8), expected, "the sentence")
 
 

@@ -441,7 +441,7 @@ def test_generate_stops(student, check):
         ("moo", "moo"): {"moo": 0.75, "</s>": 0.25},
     }
     model = student.testing.TableModel(table)  # the words in order: </s>, baa, moo
-    check.equal(student.ngram.generate(model, [0.9] * 4, 4), ["moo"] * 4, "a sentence of max_len words")
+    check.equal(student.ngram.generate(model, [0.9] * 6, 4), ["moo"] * 4, "a sentence of max_len words")
     check.equal(student.ngram.generate(model, [0.9, 0.9, 0.9, 0.1, 0.9], 5), ["moo"] * 3, "a sentence that ends")
     check.equal(student.ngram.generate(model, [0.9, 0.1, 0.9, 0.9], 4), ["moo", "baa"], "a sentence in a dead end")
 
