@@ -62,8 +62,10 @@ def open_upload(path: Path) -> FolderUpload | ZipUpload:
     """
     try:
         status = path.stat()
-    except (OSError, ValueError) as error:
-        raise InputError(f"{shown(str(path))}: {getattr(error, 'strerror', None) or 'not a path'}") from None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    except ValueError:  # a NUL in it
+        raise InputError(f"{str(path)!r}: not a path") from None
     if stat.S_ISDIR(status.st_mode):
         return FolderUpload(path)
     if not stat.S_ISREG(status.st_mode):
