@@ -33,7 +33,7 @@ def failure_text(case: Case, outcome: Outcome) -> str:
     return f"{case.title}\n{outcome.message}"
 
 
-def write(out: Writer, assignment: Assignment, rows: Sequence[ItemScore], submission: str) -> None:
+def write(out: Writer, assignment: Assignment, rows: Sequence[ItemScore], seed: int) -> None:
     """One line an item, a bar a part, and what to do next."""
     out.write_line("")
     ran = [row for row in rows if any(outcome.state != scores.NOT_RUN for _, outcome in row.cases)]
@@ -41,27 +41,27 @@ def write(out: Writer, assignment: Assignment, rows: Sequence[ItemScore], submis
         inside = [row for row in ran if row.item.part == part.slug]
         if not inside:
             continue
-        share = sum(_share(row) * row.item.points for row in inside) / sum(row.item.points for row in inside)
+        share = sum(row.score for row in inside) / sum(row.item.points for row in inside)
         filled = int(share * WIDTH)
         out.write_line(f"{part.number}  {part.title}  [{'#' * filled}{'-' * (WIDTH - filled)}]", bold=True)
         for row in inside:
             passed = sum(outcome.state == scores.PASSED for _, outcome in row.cases)
-            line = f"  {row.item.number:5s} {row.item.title:36s} {passed:2d} of {len(row.cases):2d} checks   {row.label}"
+            checks = f"{passed:2d} of {len(row.cases):2d} checks"
+            line = f"  {row.item.number:5s} {row.item.title:36s} {checks}   {row.label}"
             out.write_line(line, **{COLOURS.get(row.state, "red"): True})
-    hidden = any(case.hidden for row in ran for case, _ in row.cases)
     if ran and all(row.state == scores.PASSED for row in ran):
-        what = "checks" if hidden else "local checks"
-        out.write_line(f"all {sum(len(row.cases) for row in ran)} {what} pass" + ("" if hidden else _REST), green=True)
+        count = sum(len(row.cases) for row in ran)
+        hidden = any(case.hidden for row in ran for case, _ in row.cases)
+        out.write_line(f"all {count} checks pass" if hidden else f"all {count} local checks pass; {_REST}", green=True)
         return
-    first = next((row for row in ran if row.state != scores.PASSED), None)
+    if ran and all(row.state == scores.NOT_STARTED for row in ran):
+        out.write_line('nothing is wrong: every function still says "not implemented"')
+    first = next((row for row in ran if row.state not in _NOTHING_TO_DO), None)
     if first is not None:
+        again = f" --seed {seed}" if seed else ""
         out.write_line(f"next: {first.item.number} {first.item.title}, in {assignment.package}/{first.item.file}")
-        out.write_line(f"      pytest --item {first.item.slug}")
+        out.write_line(f"      pytest --item {first.item.slug}{again}")
 
 
-_REST = "; grading uses new inputs, and most points are given only there"
-
-
-def _share(row: ItemScore) -> float:
-    total = sum(case.share for case, _ in row.cases)
-    return sum(case.share * outcome.fraction for case, outcome in row.cases) / total if total else 0.0
+_REST = "grading uses new inputs, and most points are given only there"
+_NOTHING_TO_DO = (scores.PASSED, scores.NOT_RUN, scores.GRADER_ERROR)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -21,6 +21,8 @@ class BadTest(Exception):
 
 def item(slug: str) -> Callable[[F], F]:
     """Say which item of assignment.toml a test belongs to. Every graded test has exactly one."""
+    if not isinstance(slug, str):
+        raise BadTest('@item takes a slug: @item("...")')
 
     def mark(function: F) -> F:
         if hasattr(function, "__item__"):
@@ -66,52 +68,71 @@ def read_marks(function: Callable[..., Any], parametrized: bool) -> Marks:
         raise BadTest(f"{name}: one row that is not visible hides every student's total; drop @visibility")
     if _attribute(function, "__number__") is not None:
         raise BadTest(f"{name}: numbers follow from assignment.toml; drop @number")
-    weight = _attribute(function, "__weight__")
-    weight = 1.0 if weight is None else weight
-    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < math.inf:
-        raise BadTest(f"{name}: a weight is a positive number, not {weight!r}")
+    weights = {_weight(value, name) for value in _attributes(function, "__weight__")} or {1.0}
     partial = _sets_score(function)
     if partial and parametrized:
         raise BadTest(f"{name}: @partial_credit and parametrize do not go together")
+    if len(weights) > 1:
+        raise BadTest(f"{name}: two weights, {' and '.join(f'{value:g}' for value in sorted(weights))}")
     column = _attribute(function, "__leaderboard_column__")
     order = _attribute(function, "__leaderboard_sort_order__") or "desc"
+    if column is not None and (not isinstance(column, str) or not column or order not in ("asc", "desc")):
+        raise BadTest(f"{name}: @leaderboard takes a column's name, and asc or desc")
+    hidden_message = _attribute(function, "__hide_errors__")
+    if not isinstance(hidden_message, (str, type(None))):
+        raise BadTest(f"{name}: @hide_errors takes a text, not {hidden_message!r}")
     return Marks(
         item=slug,
-        weight=float(weight),
+        weight=weights.pop(),
         partial=partial,
-        leaderboard=None if column is None else (str(column), str(order)),
-        hidden_message=_attribute(function, "__hide_errors__"),
+        leaderboard=None if column is None else (column, order),
+        hidden_message=hidden_message,
         tags=tuple(_attribute(function, "__tags__") or ()),
     )
 
 
-def _attribute(function: Callable[..., Any], name: str) -> Any:
-    """An attribute of a function or of what it wraps: stacked decorators leave it on the inner one."""
+def set_value(function: Callable[..., Any], name: str) -> Any:
+    """What a test set while it ran: its ``__score__`` or ``__leaderboard_value__``, None when it set none."""
+    return _attribute(function, name)
+
+
+def clear_values(function: Callable[..., Any]) -> None:
+    """Forget what an earlier run of this function set: gradescope-utils keeps it on the function object."""
+    for layer in _layers(function):
+        for name in ("__score__", "__leaderboard_value__"):
+            vars(layer).pop(name, None)
+
+
+def _layers(function: Callable[..., Any]) -> Iterator[Any]:
+    """A function and what it wraps: stacked decorators leave their attributes on different ones."""
     current: Any = function
     while current is not None:
-        if name in vars(current):
-            return vars(current)[name]
+        yield current
         current = getattr(current, "__wrapped__", None)
-    return None
+
+
+def _attributes(function: Callable[..., Any], name: str) -> list[Any]:
+    return [vars(layer)[name] for layer in _layers(function) if name in vars(layer)]
+
+
+def _attribute(function: Callable[..., Any], name: str) -> Any:
+    """The outermost one, as gradescope-utils' own runner sees it; None when there is none."""
+    return next(iter(_attributes(function, name)), None)
+
+
+def _weight(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        raise BadTest(f"{name}: a weight is a positive number, not {value!r}")
+    return float(value)
 
 
 def _sets_score(function: Callable[..., Any]) -> bool:
     """Whether @partial_credit is among the decorators: its wrapper closes over ``set_score``."""
-    current: Any = function
-    while current is not None:
-        if "set_score" in current.__code__.co_freevars:
-            return True
-        current = getattr(current, "__wrapped__", None)
-    return False
+    return any("set_score" in layer.__code__.co_freevars for layer in _layers(function))
 
 
-def clear_scores(function: Callable[..., Any]) -> None:
-    """Forget what an earlier run of this function set: gradescope-utils keeps it on the function object."""
-    current: Any = function
-    while current is not None:
-        for name in ("__score__", "__leaderboard_value__"):
-            vars(current).pop(name, None)
-        current = getattr(current, "__wrapped__", None)
+_BROAD = frozenset({"Exception", "BaseException", "StudentError"})
+_RAISES = frozenset({"raises", "RaisesExc"})
 
 
 def refuse_broad_raises(source: str, name: str) -> None:
@@ -120,11 +141,50 @@ def refuse_broad_raises(source: str, name: str) -> None:
     Raises:
         BadTest: naming the line.
     """
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "raises" and node.args:
-            first = node.args[0]
-            classes = first.elts if isinstance(first, ast.Tuple) else [first]
-            for cls in classes:
-                broad = ast.unparse(cls).rpartition(".")[2]
-                if broad in ("Exception", "BaseException", "StudentError"):
-                    raise BadTest(f"{name}:{node.lineno}: raises({broad}) accepts any mistake; name the exception")
+    tree = ast.parse(source)
+    aliases: dict[str, set[str]] = {}
+    for alias, meant in _aliases(tree):
+        aliases.setdefault(alias, set()).update(meant)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or _meant(node.func, aliases).isdisjoint(_RAISES):
+            continue
+        expected = [*node.args[:1], *(word.value for word in node.keywords if word.arg == "expected_exception")]
+        for part in (part for cls in expected for part in ast.walk(cls)):
+            for broad in sorted(_meant(part, aliases) & _BROAD):
+                raise BadTest(f"{name}:{node.lineno}: raises({broad}) accepts any mistake; name the exception")
+
+
+def _aliases(tree: ast.AST) -> Iterator[tuple[str, set[str]]]:
+    """Other names of things: ``from pytest import raises as throws``, ``ANY = (Exception,)``, parametrize."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((alias.asname, {alias.name}) for alias in node.names if alias.asname)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                yield from ((name, _names_in(node.value)) for name in _names_in(target))
+        elif isinstance(node, ast.Call) and "parametrize" in _last_name(node.func) and len(node.args) > 1:
+            words = (part.value for part in ast.walk(node.args[0]) if isinstance(part, ast.Constant))
+            for name in ",".join(str(word) for word in words).split(","):
+                yield name.strip(), _names_in(node.args[1])
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {name for part in ast.walk(node) for name in _last_name(part)}
+
+
+def _meant(node: ast.AST, aliases: dict[str, set[str]]) -> set[str]:
+    """What a name or attribute may stand for: its own last part, and everything that it is another name of."""
+    meant: set[str] = set()
+    ask = _last_name(node)
+    while ask:
+        name = ask.pop()
+        if name not in meant:
+            meant.add(name)
+            ask += aliases.get(name, ())
+    return meant
+
+
+def _last_name(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Attribute):
+        return [node.attr]
+    return [node.id] if isinstance(node, ast.Name) else []

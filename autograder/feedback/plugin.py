@@ -11,12 +11,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import importlib
+import inspect
 import math
+import os
 import sys
+import unittest
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -30,8 +32,7 @@ from .handles import Student
 from .inline import InlineLink, load_as
 from .scores import Case, Outcome
 
-ENGINE = str(Path(__file__).resolve().parent.parent)
-MESSAGE_FIXTURES = ("set_score", "set_leaderboard_value")
+ENGINE = str(Path(__file__).parent.parent) + os.sep
 
 
 class GradedSession:
@@ -47,7 +48,9 @@ class GradedSession:
         listeners: called with (case, outcome) after each test.
     """
 
-    def __init__(self, assignment: Assignment, submission: Path, reference: Path | None, seed: int, secret: bytes | None):
+    def __init__(
+        self, assignment: Assignment, submission: Path, reference: Path | None, seed: int, secret: bytes | None
+    ) -> None:
         self.assignment, self.submission, self.reference_folder = assignment, submission, reference
         self.seed, self.secret = seed, secret
         self.cases: dict[tuple[str, str, str], Case] = {}
@@ -112,12 +115,10 @@ class Reference:
 
     def __init__(self, session: GradedSession) -> None:
         if session.reference_folder is None:
-            raise GraderError("public tests have no reference")
+            raise GraderError("hidden tests need --reference DIR, the folder of the solved package")
         self._session = session
         self._worker: Student | None = None
-        self._torch_modules = {
-            item.file.removesuffix(".py") for item in session.assignment.items if item.torch
-        }
+        self._torch_modules = {item.file.removesuffix(".py") for item in session.assignment.items if item.torch}
         load_as(session.reference_folder, session.assignment.package, session.reference_package)
 
     def __getattr__(self, name: str) -> Any:
@@ -199,10 +200,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     order = {slug: index for index, slug in enumerate(session.assignment.by_slug)}
     for slug in {mark.item for _, mark in graded} - set(order) - set(session.assignment.dropped):
         raise pytest.UsageError(f"a test is about {slug!r}, which is no item of assignment.toml")
-    kept = [(test, mark) for test, mark in graded if mark.item in order and (not wanted or mark.item in wanted)]
-    gone = [test for test, mark in graded if mark.item not in order or (wanted and mark.item not in wanted)]
+    chosen = set(order) & wanted if wanted else set(order)
+    kept = [(test, mark) for test, mark in graded if mark.item in chosen]
+    gone: list[pytest.Item] = [test for test, mark in graded if mark.item not in chosen]
     if wanted:
         gone, others = gone + others, []
+    if kept and not (session.submission / session.assignment.package).is_dir():
+        raise pytest.UsageError(f"{session.submission}: no package {session.assignment.package!r} here")
     if gone:
         config.hook.pytest_deselected(items=gone)
     kept.sort(key=lambda pair: (order[pair[1].item], _is_hidden(pair[0])))
@@ -219,13 +223,32 @@ def _is_hidden(test: pytest.Item) -> bool:
 
 
 def _marks(test: pytest.Function) -> marks.Marks:
+    problem = ""
     parametrized = list(test.iter_markers("parametrize"))
-    for mark in parametrized:
-        if not mark.kwargs.get("ids"):
-            raise marks.BadTest(f"{test.path.name}: {test.originalname}: parametrize needs ids=[...]")
-    if not _is_hidden(test) and "reference" in test.fixturenames:
-        raise marks.BadTest(f"{test.path.name}: {test.originalname}: public tests have no reference")
+    if test.cls is not None and issubclass(test.cls, unittest.TestCase):
+        problem = "a graded test is a function, not a method of a TestCase"
+    elif any(next(test.iter_markers(name), None) is not None for name in ("skip", "skipif", "xfail")):
+        problem = "a graded test is neither skipped nor expected to fail"
+    elif "subtests" in test.fixturenames:
+        problem = "subtests are no tests of their own; parametrize"
+    elif not all(_has_ids(mark) for mark in parametrized):
+        problem = "parametrize needs ids=[...], one for each case"
+    elif hasattr(test, "callspec") and not parametrized:
+        problem = "parametrize the test itself, not a fixture of it"
+    elif not _is_hidden(test) and "reference" in test.fixturenames:
+        problem = "public tests have no reference"
+    if problem:
+        raise marks.BadTest(f"{test.path.name}: {test.originalname}: {problem}")
     return marks.read_marks(test.function, bool(parametrized))
+
+
+def _has_ids(mark: pytest.Mark) -> bool:
+    """Whether every case has a name of its author's: one that pytest makes changes with the values."""
+    ids = mark.kwargs.get("ids")
+    if ids is not None:
+        return isinstance(ids, (list, tuple)) and all(isinstance(name, str) for name in ids)
+    values = mark.args[1] if len(mark.args) > 1 else mark.kwargs.get("argvalues")
+    return isinstance(values, (list, tuple)) and all(getattr(value, "id", None) for value in values)
 
 
 def _register(session: GradedSession, tests: list[tuple[pytest.Function, marks.Marks]]) -> None:
@@ -234,8 +257,9 @@ def _register(session: GradedSession, tests: list[tuple[pytest.Function, marks.M
         counts[test.function] = counts.get(test.function, 0) + 1
     for test, mark in tests:
         callspec = getattr(test, "callspec", None)
+        file = f"hidden/{test.path.name}" if _is_hidden(test) else test.path.name
         case = Case(
-            key=(("hidden/" if _is_hidden(test) else "") + test.path.name, test.originalname, callspec.id if callspec else ""),
+            key=(file, test.originalname, callspec.id if callspec else ""),
             item=mark.item,
             share=mark.weight / counts[test.function],
             hidden=_is_hidden(test),
@@ -311,14 +335,20 @@ def _session_and_case(request: pytest.FixtureRequest) -> tuple[GradedSession, Ca
 def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
     if CASE in item.stash:
         item.config.stash[SESSION].current = None
-        marks.clear_scores(item.function)  # type: ignore[attr-defined]
+        marks.clear_values(item.function)  # type: ignore[attr-defined]
     return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    try:
+        return (yield)
+    finally:
+        item.config.stash[SESSION].current = None  # no student object outlives its test
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    if CASE in item.stash and item.config.getoption("verbose", 0) < 1:
-        item.__dict__["repr_failure"] = _no_traceback  # pytest's own takes longer than the test, and is not shown
     report: pytest.TestReport = yield  # type: ignore[assignment]
     case = item.stash.get(CASE, None)
     if case is None or not isinstance(item, pytest.Function):
@@ -330,22 +360,22 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.when == "call":
         outcome = _outcome(session, item, case, error)
     elif error is not None:
-        outcome = Outcome(scores.GRADER_ERROR, 0.0, "", f"{call.when}: {_line(error)}")
+        earned = (
+            session.outcomes[case.key].fraction if call.when == "teardown" and case.key in session.outcomes else 0.0
+        )
+        outcome = Outcome(scores.GRADER_ERROR, earned, "", f"{call.when}: {_line(error)}")
     else:
         return report  # type: ignore[return-value]
     session.outcomes[case.key] = outcome
     if outcome.state != scores.PASSED:
+        traced = error is not None and outcome.state != scores.NOT_STARTED and item.config.get_verbosity() > 0
+        told = card.failure_text(case, outcome)
+        report.longrepr = f"{told}\n\n{report.longreprtext}" if traced else told
         report.outcome = "failed"
-        if item.config.getoption("verbose", 0) < 1 or error is None:
-            report.longrepr = card.failure_text(case, outcome)
     report.user_properties.append(("state", outcome.state))
     for listener in session.listeners:
         listener(case, outcome)
     return report  # type: ignore[return-value]
-
-
-def _no_traceback(excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
-    return str(type(excinfo.value).__name__)
 
 
 def _outcome(session: GradedSession, test: pytest.Function, case: Case, error: BaseException | None) -> Outcome:
@@ -355,66 +385,104 @@ def _outcome(session: GradedSession, test: pytest.Function, case: Case, error: B
         error = sticky  # even when the test's own `raises` swallowed it
     if error is None:
         return _earned(session, test, case)
-    hidden_message = session.marks[case.key].hidden_message
+    instead = session.marks[case.key].hidden_message
     if isinstance(error, CheckFailed):
-        return Outcome(scores.FAILED, 0.0, hidden_message or str(error), error.detail)
+        return Outcome(scores.FAILED, 0.0, str(error) if instead is None else instead, error.detail)
     if isinstance(error, Late):
         return Outcome(scores.LATE, 0.0, str(error))
     if isinstance(error, StudentError):
-        return _students_error(error, hidden_message)
-    if isinstance(error, GraderError) or _is_ours(error.__traceback__, test.path, session):
+        return _students_error(error, instead)
+    if isinstance(error, (GraderError, pytest.skip.Exception, pytest.xfail.Exception)) or _is_ours(
+        error, test, session
+    ):
         return Outcome(scores.GRADER_ERROR, 0.0, "", _line(error))
-    # the test tripped over a value of the student's: audit proved that it does not trip over the reference's
-    message = str(error) if isinstance(error, AssertionError) and not case.hidden else f"{case.title}: not so"
-    return Outcome(scores.FAILED, 0.0, hidden_message or message, _line(error))
+    message = _tripped(session, case, error) if instead is None else instead
+    return Outcome(scores.FAILED, 0.0, message, _line(error))
 
 
-def _students_error(error: StudentError, hidden_message: str | None) -> Outcome:
+def _students_error(error: StudentError, instead: str | None) -> Outcome:
     text = f"{error.kind}: {error}" if not error.sticky else str(error)
     place = "".join(f"\n  {file}:{line} in {function}" for file, line, function in error.frames)
     if error.importing:
         return Outcome(scores.CANNOT_IMPORT, 0.0, f"{error.importing}.py cannot be imported: {text}{place}")
     if error.kind == "NotImplementedError":
         return Outcome(scores.NOT_STARTED, 0.0, str(error))
-    return Outcome(scores.FAILED, 0.0, hidden_message or text + place)
+    return Outcome(scores.FAILED, 0.0, text + place if instead is None else instead)
+
+
+def _tripped(session: GradedSession, case: Case, error: BaseException) -> str:
+    """What to say when the test's own lines raised: audit proved that they do not on the reference's values."""
+    text = _text(error)
+    name = session.current.last_call if session.current is not None else ""
+    where = f"{name}: " if name else ""
+    if isinstance(error, pytest.fail.Exception) and text.startswith(_RAISED_NOTHING):
+        return f"{where}should raise {_class_name(text.removeprefix(_RAISED_NOTHING))}"
+    if isinstance(error, (AssertionError, pytest.fail.Exception)):
+        return f"{where}this does not hold" if case.hidden or not text else text
+    shown = type(error).__name__ if case.hidden else _line(error)
+    return f"{where}the test cannot work with what your code gave ({shown})"
+
+
+_RAISED_NOTHING = "DID NOT RAISE "  # pytest.raises
+
+
+def _class_name(text: str) -> str:
+    """``ValueError``, also where pytest says ``<class 'ValueError'>``."""
+    return text.removeprefix("<class '").removesuffix("'>")
 
 
 def _earned(session: GradedSession, test: pytest.Function, case: Case) -> Outcome:
     mark = session.marks[case.key]
     if mark.leaderboard is not None:
-        value = getattr(test.function, "__leaderboard_value__", None)
-        if value is not None:
-            session.leaderboard[mark.leaderboard[0]] = (value, mark.leaderboard[1])
+        value = marks.set_value(test.function, "__leaderboard_value__")
+        if not isinstance(value, (str, type(None))) and not _is_number(value):
+            return Outcome(scores.GRADER_ERROR, 0.0, "", f"{case.name} set the leaderboard value {value!r:.80}")
+        if isinstance(value, str) or (value is not None and math.isfinite(value)):  # a board cannot show infinity
+            column, order = mark.leaderboard
+            session.leaderboard[column] = (value if isinstance(value, str) else float(value), order)
     if not mark.partial:
         return Outcome(scores.PASSED, 1.0)
-    score = getattr(test.function, "__score__", None)
-    if isinstance(score, bool) or not isinstance(score, (int, float, np.integer, np.floating)) or not math.isfinite(score):
-        return Outcome(scores.GRADER_ERROR, 0.0, "", f"{case.name} set the score {score!r}")
+    score = marks.set_value(test.function, "__score__")
+    if not _is_number(score) or not math.isfinite(score):
+        return Outcome(scores.GRADER_ERROR, 0.0, "", f"{case.name} set the score {score!r:.80}")
     fraction = min(1.0, max(0.0, float(score) / mark.weight))
-    message = "" if fraction == 1 else f"partial credit: {fraction:.0%} of this check"
-    return Outcome(scores.PASSED, fraction, message)
+    if fraction == 1:
+        return Outcome(scores.PASSED, 1.0)
+    return Outcome(scores.FAILED, fraction, f"partial credit: {fraction:.0%} of this check")
 
 
-def _is_ours(traceback: TracebackType | None, test_file: Path, session: GradedSession) -> bool:
-    """Whether an error arose in the engine or the reference, and not in the test's own lines."""
-    reference = str(session.reference_folder) if session.reference_folder is not None else None
-    ours = False
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _is_ours(error: BaseException, test: pytest.Function, session: GradedSession) -> bool:
+    """Whether an error arose outside the test's own lines, in or below the engine or the reference.
+
+    What the engine calls back, the forward of a gradient check, is the test's and trusted: ours too.
+    """
+    own = inspect.unwrap(test.function).__code__.co_filename
+    ours = [ENGINE] + ([str(session.reference_folder) + os.sep] if session.reference_folder is not None else [])
+    inside = False
+    traceback = error.__traceback__
     while traceback is not None:
         file = traceback.tb_frame.f_code.co_filename
-        if file == str(test_file):
-            ours = False
-        elif file.startswith(ENGINE) or (reference is not None and file.startswith(reference)):
-            ours = True
+        if file == own:
+            inside = True
+        elif inside and file.startswith(tuple(ours)):
+            return True
         traceback = traceback.tb_next
-    return ours
+    return not inside
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except BaseException:
+        return "(its message cannot be shown)"
 
 
 def _line(error: BaseException) -> str:
-    try:
-        text = str(error)
-    except BaseException:
-        text = "(its message cannot be shown)"
-    return f"{type(error).__name__}: {text}"[:500]
+    return f"{type(error).__name__}: {_text(error)}"[:500]
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str | tuple[str, dict[str, bool]]] | None:
@@ -427,7 +495,7 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str |
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     session = config.stash[SESSION]
     if session.cases and session.outcomes:
-        card.write(terminalreporter, session.assignment, session.item_scores(), str(session.submission))
+        card.write(terminalreporter, session.assignment, session.item_scores(), session.seed)
 
 
 def torch_is_loaded() -> bool:

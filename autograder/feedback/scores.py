@@ -49,7 +49,8 @@ class Outcome:
     """How a test ended.
 
     Attributes:
-        state: PASSED, FAILED, NOT_STARTED, CANNOT_IMPORT, LATE, GRADER_ERROR or NOT_RUN.
+        state: PASSED (only with the whole of its share), FAILED, NOT_STARTED, CANNOT_IMPORT, LATE, GRADER_ERROR or
+            NOT_RUN.
         fraction: the part of its share that it earned, 0 to 1.
         message: what the student may read.
         detail: what only staff may read.
@@ -77,7 +78,9 @@ class ItemScore:
         return f"waiting for {', '.join(self.waiting_for)}" if self.state == WAITING else self.state
 
 
-def score_items(assignment: Assignment, cases: Iterable[Case], outcomes: Mapping[tuple[str, str, str], Outcome]) -> list[ItemScore]:
+def score_items(
+    assignment: Assignment, cases: Iterable[Case], outcomes: Mapping[tuple[str, str, str], Outcome]
+) -> list[ItemScore]:
     """The score of every item, in the order of the assignment.
 
     An item's score is its points times the passed share, to two decimals. A test without an outcome was not run.
@@ -90,11 +93,8 @@ def score_items(assignment: Assignment, cases: Iterable[Case], outcomes: Mapping
     for item in assignment.items:
         rows = by_item[item.slug]
         fraction = 1.0 if item.waived else fractions[item.slug]
-        lacking = tuple(
-            assignment.by_slug[need].number
-            for need in item.needs
-            if need in assignment.by_slug and fractions[need] < 1 and not assignment.by_slug[need].waived
-        )
+        needs = [assignment.by_slug[need] for need in item.needs if need in assignment.by_slug]
+        lacking = tuple(need.number for need in needs if not need.waived and _lost(by_item[need.slug]))
         state = PASSED if item.waived else _state([outcome for _, outcome in rows], lacking)
         scores.append(ItemScore(item, round(item.points * fraction, 2), state, lacking, tuple(rows)))
     return scores
@@ -112,8 +112,13 @@ def public_shares(cases: Iterable[Case]) -> dict[str, float]:
 
 def _fraction(rows: list[tuple[Case, Outcome]]) -> float:
     total = sum(case.share for case, _ in rows)
-    earned = sum(case.share * outcome.fraction for case, outcome in rows)
-    return min(1.0, earned / total) if total else 0.0
+    earned = sum(case.share * min(1.0, max(0.0, outcome.fraction)) for case, outcome in rows)
+    return earned / total if total else 0.0
+
+
+def _lost(rows: list[tuple[Case, Outcome]]) -> bool:
+    """Whether a test did not earn its whole share; what was not run, or broke on our side, says nothing."""
+    return any(outcome.fraction < 1 for _, outcome in rows if outcome.state not in (NOT_RUN, GRADER_ERROR))
 
 
 def _state(outcomes: list[Outcome], lacking: tuple[str, ...]) -> str:
@@ -123,14 +128,13 @@ def _state(outcomes: list[Outcome], lacking: tuple[str, ...]) -> str:
     if GRADER_ERROR in states:
         return GRADER_ERROR
     if states == {PASSED}:
-        return FAILED if any(outcome.fraction < 1 for outcome in outcomes) else PASSED
-    if NOT_RUN in states and states <= {NOT_RUN, PASSED}:
+        return PASSED
+    if states <= {NOT_RUN, PASSED}:
         return NOT_RUN
     if states <= {NOT_STARTED, NOT_RUN}:
         return NOT_STARTED
+    if CANNOT_IMPORT in states:
+        return CANNOT_IMPORT
     if lacking:
         return WAITING
-    for state in (CANNOT_IMPORT, LATE):
-        if state in states:
-            return state
-    return FAILED
+    return LATE if LATE in states else FAILED
