@@ -56,7 +56,7 @@ def case(slug: str, function: str, case_id: str = "", *, share: float = 1.0, hid
     return Case((file, function, case_id), slug, share, hidden, f"{function} holds")
 
 
-def scored(told: Assignment, tests: Mapping[Case, Outcome | str]) -> dict[str, ItemScore]:
+def scored(told: Assignment, tests: Mapping[Case, Any]) -> dict[str, ItemScore]:
     """The rows, by slug. A test's outcome may be given by its state alone; PASSED then earns all."""
     outcomes = {
         test.key: outcome if isinstance(outcome, Outcome) else Outcome(outcome, float(outcome == scores.PASSED))
@@ -216,6 +216,7 @@ class Project:
         if catch.session is not None:
             document = results.document(catch.session.item_scores(), results.Heading(), catch.session.leaderboard, 0.0)
             check_document(self.root, document, catch.session)
+        assert done.ret is not None
         return Run(int(done.ret), out, err, catch.session, document, catch.order)
 
 

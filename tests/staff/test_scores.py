@@ -130,7 +130,7 @@ WAITS = [
 
 @pytest.mark.parametrize(("needed", "waiting", "state"), [row[1:] for row in WAITS], ids=[row[0] for row in WAITS])
 def test_waiting(needed: tuple[str, ...], waiting: tuple[str, ...], state: str) -> None:
-    """Tests of a waiting item count if they pass; waiting is said only when they fail and the needed item is not full."""
+    """Tests of a waiting item count if they pass; it is said only when they fail and the needed is not full."""
     tests = {case("total", f"n{index}"): outcome for index, outcome in enumerate(needed)}
     tests |= {case("scale", f"w{index}"): outcome for index, outcome in enumerate(waiting)}
     row = scored(TWO, tests)["scale"]
