@@ -100,7 +100,7 @@ class Isolated:
         self.write()
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         """Do not even start a test whose time is used up."""
         case = item.stash.get(feedback.CASE, None)
         refusal = self.deadlines.refusal(case.item) if case is not None else "no graded test"
@@ -109,6 +109,8 @@ class Isolated:
         if case is not None and self.graded is not None:
             self.graded.outcomes[case.key] = Outcome(scores.LATE, 0.0, refusal)
             self.write()
+        # what the last test left open for this one's module, the next one may not want
+        item.session._setupstate.teardown_exact(nextitem)
         return True
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
