@@ -257,7 +257,7 @@ class Check:
         size, limit, kind = float(error[worst]), allowed, "error"
         if scale:
             size, limit, kind = size / scale, allowed / scale, "relative error"
-        lines = [f"{what}: {entries if want.ndim else 'wrong value'}"]
+        lines = [f"{what}: {entries}" if want.ndim else f"{what} is wrong"]
         if self._hidden:
             lines.append(f"  {kind} about {size:.0e}, allowed {limit:.0e}")
         else:

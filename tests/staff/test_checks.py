@@ -222,8 +222,8 @@ WRONG: list[tuple[str, Any, Any, str]] = [
         "it should be finite at [1, 1] (1 of 4 entries) (expected",
     ),
     ("infinities-swapped", np.array([INF, -INF]), np.array([-INF, INF]), "with the other sign at [0] (2 of 2 entries)"),
-    ("value", 0.5, 0.25, "it: wrong value\n  got 0.5    expected 0.25\n  relative error 1.0e+00, allowed 1e-10"),
-    ("sign", -0.25, 0.25, "it: wrong value\n  got -0.25    expected 0.25\n  relative error 2.0e+00, allowed 1e-10"),
+    ("value", 0.5, 0.25, "it is wrong\n  got 0.5    expected 0.25\n  relative error 1.0e+00, allowed 1e-10"),
+    ("sign", -0.25, 0.25, "it is wrong\n  got -0.25    expected 0.25\n  relative error 2.0e+00, allowed 1e-10"),
     (
         "entries",
         np.array([0.25, 0.5, 0.75, 1.0]),
@@ -232,7 +232,7 @@ WRONG: list[tuple[str, Any, Any, str]] = [
     ),
     ("one-wrong-entry", np.array([1.0]), np.array([2.0]), "it: 1 of 1 entry is wrong\n  worst at [0]"),
     ("worst-of-two-axes", np.array([[1.0, 2.0], [4.0, 4.0]]), np.array([[1.0, 2.0], [3.0, 4.0]]), "worst at [1, 0]"),
-    ("instead-of-zero", 1e-3, 0.0, "it: wrong value\n  got 0.001    expected 0\n  error 1.0e-03, allowed 1e-12"),
+    ("instead-of-zero", 1e-3, 0.0, "it is wrong\n  got 0.001    expected 0\n  error 1.0e-03, allowed 1e-12"),
     ("integers", np.array([1, 2, 3]), np.array([1, 2, 5]), "worst at [2]    got 3    expected 5"),
     (
         "unsigned-below",
@@ -259,14 +259,14 @@ def test_close_refuses(got: Any, expected: Any, text: str) -> None:
 
 
 HIDDEN = [
-    ("value", 0.5, 0.25, "it: wrong value\n  relative error about 1e+00, allowed 1e-10"),
+    ("value", 0.5, 0.25, "it is wrong\n  relative error about 1e+00, allowed 1e-10"),
     (
         "entries",
         np.array([1.0, 2.0]),
         np.array([1.0, 3.0]),
         "it: 1 of 2 entries is wrong\n  relative error about 3e-01, ",
     ),
-    ("instead-of-zero", 1e-3, 0.0, "it: wrong value\n  error about 1e-03, allowed 1e-12"),
+    ("instead-of-zero", 1e-3, 0.0, "it is wrong\n  error about 1e-03, allowed 1e-12"),
     ("nan", NAN, 0.5, "it should not be NaN"),
     ("nan-entry", np.array([0.5, NAN]), np.ones(2), "it should not be NaN at [1] (1 of 2 entries)"),
     ("infinite", INF, 0.5, "it should be finite"),
@@ -730,7 +730,7 @@ def test_messages_name_the_function_that_was_called_last(mini: Student) -> None:
     answer = mini.work.Model().prob("the")
     with pytest.raises(WrongType, match=r"^work.Model.prob: P\(the\) should be a number, not a Model$"):
         check.close(answer, 1.0, "P(the)")
-    with pytest.raises(CheckFailed, match=r"^work.Model.prob: P\(the\): wrong value"):
+    with pytest.raises(CheckFailed, match=r"^work.Model.prob: P\(the\) is wrong"):
         check.close(0.5, 1.0, "P(the)")
 
 
