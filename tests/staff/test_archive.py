@@ -8,6 +8,7 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -66,6 +67,13 @@ def test_entries_are_stored_sorted_dated_and_from_unix(tmp_path):
     assert [entry.external_attr >> 16 for entry in entries] == [
         stat.S_IFREG | mode for mode in (0o644, 0o644, 0o755, 0o600)
     ]
+
+
+def test_a_zip_made_on_windows_has_modes_too(monkeypatch):
+    """Python would say that it comes from a system without them."""
+    expected = zip_bytes(MEMBERS)
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert zip_bytes(MEMBERS) == expected
 
 
 def test_the_bytes_are_these():
@@ -214,9 +222,13 @@ def test_a_run_that_was_killed_between_its_renames_is_put_right(tmp_path, monkey
 def test_old_files_of_a_killed_run_do_not_replace_newer_ones(tmp_path):
     """Killed after its second rename: the new tree stays, the old one goes."""
     folder = tmp_path / "handout"
-    write_tree(tmp_path / ".handout.old", {"old": Member(b"old")})
     write_tree(folder, {"new": Member(b"new")})
-    assert names(tmp_path) == ["handout", "handout/new"]
+    write_tree(tmp_path / ".handout.old", {"old": Member(b"old")})
+    with pytest.raises(InputError):
+        write_tree(folder, {"a": Member(b""), "a/b": Member(b"")})
+    assert names(folder) == ["new"]
+    write_tree(folder, {"newest": Member(b"newest")})
+    assert names(tmp_path) == ["handout", "handout/newest"]
 
 
 @pytest.mark.parametrize("kind", ["file", "link"], ids=str)

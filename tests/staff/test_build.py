@@ -250,6 +250,10 @@ REFUSED = {
         lambda root: toy.write(root, {"solutions/kit/readme.md": "x"}),
         r"readme\.md and README\.md differ in case only",
     ),
+    "name_in_the_zip_only": (
+        lambda root: toy.write(root, {"tests/hidden/test of ops.py": "x = 1\n"}),
+        "'tests/hidden/test of ops.py' cannot be the name of a file",
+    ),
     "page_about_nothing": (
         lambda root: toy.edit(root, "solutions/writeup/1-powers.md", "item cube", "item root"),
         r"writeup/1-powers\.md:3: 'root' is no item",
