@@ -268,7 +268,7 @@ def test_a_wrong_source_is_refused_before_anything_is_written(case, root):
     before = {**everything(root / "handout"), **everything(root / "dist")}
     spoil, problem = REFUSED[case]
     spoil(root)
-    toy.edit(root, "autograder/entry.py", "json", "math")
+    toy.edit(root, "autograder/feedback/checks.py", "abs", "float")  # would change the handout and the zip
     with pytest.raises(InputError, match=problem) as refused:
         build(root, root / "dist")
     assert "\n" not in str(refused.value)
