@@ -1,0 +1,67 @@
+"""The score card on a terminal: the only place of ``feedback`` that writes.
+
+Plain ASCII, so that it survives a pipe and a cp1252 console.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from . import scores
+from .assignment import Assignment
+from .scores import Case, ItemScore, Outcome
+
+WIDTH = 20
+COLOURS = {scores.PASSED: "green", scores.NOT_STARTED: "yellow", scores.NOT_RUN: "yellow", scores.WAITING: "yellow"}
+
+
+class Writer(Protocol):
+    """What is needed of pytest's terminal reporter."""
+
+    def write_line(self, line: str, **markup: bool) -> None:
+        """Write one line."""
+        ...
+
+
+def failure_text(case: Case, outcome: Outcome) -> str:
+    """The few lines that pytest shows for a test that did not pass."""
+    if outcome.state == scores.NOT_STARTED:
+        return f"not started: {outcome.message}"
+    if outcome.state == scores.GRADER_ERROR:
+        return f"grader error (not your code): {outcome.detail}"
+    return f"{case.title}\n{outcome.message}"
+
+
+def write(out: Writer, assignment: Assignment, rows: Sequence[ItemScore], seed: int) -> None:
+    """One line an item, a bar a part, and what to do next."""
+    out.write_line("")
+    ran = [row for row in rows if any(outcome.state != scores.NOT_RUN for _, outcome in row.cases)]
+    for part in assignment.parts:
+        inside = [row for row in ran if row.item.part == part.slug]
+        if not inside:
+            continue
+        share = sum(row.score for row in inside) / sum(row.item.points for row in inside)
+        filled = int(share * WIDTH)
+        out.write_line(f"{part.number}  {part.title}  [{'#' * filled}{'-' * (WIDTH - filled)}]", bold=True)
+        for row in inside:
+            passed = sum(outcome.state == scores.PASSED for _, outcome in row.cases)
+            checks = f"{passed:2d} of {len(row.cases):2d} checks"
+            line = f"  {row.item.number:5s} {row.item.title:36s} {checks}   {row.label}"
+            out.write_line(line, **{COLOURS.get(row.state, "red"): True})
+    if ran and all(row.state == scores.PASSED for row in ran):
+        count = sum(len(row.cases) for row in ran)
+        hidden = any(case.hidden for row in ran for case, _ in row.cases)
+        out.write_line(f"all {count} checks pass" if hidden else f"all {count} local checks pass; {_REST}", green=True)
+        return
+    if ran and all(row.state == scores.NOT_STARTED for row in ran):
+        out.write_line('nothing is wrong: every function still says "not implemented"')
+    first = next((row for row in ran if row.state not in _NOTHING_TO_DO), None)
+    if first is not None:
+        again = f" --seed {seed}" if seed else ""
+        out.write_line(f"next: {first.item.number} {first.item.title}, in {assignment.package}/{first.item.file}")
+        out.write_line(f"      pytest --item {first.item.slug}{again}")
+
+
+_REST = "grading uses new inputs, and most points are given only there"
+_NOTHING_TO_DO = (scores.PASSED, scores.NOT_RUN, scores.GRADER_ERROR)

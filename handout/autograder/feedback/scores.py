@@ -1,0 +1,140 @@
+"""From the outcomes of tests to the scores of items. Pure: no pytest, no files, no printing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from .assignment import Assignment, Item
+
+PASSED = "passed"
+FAILED = "failed"
+NOT_STARTED = "not started"
+CANNOT_IMPORT = "cannot import"
+LATE = "timeout"
+WAITING = "waiting"
+GRADER_ERROR = "grader error"
+NOT_RUN = "not run"
+
+PUBLIC_SHARE = 1 / 3  # public tests carry at most this part of an item
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test, or one case of a parametrised test.
+
+    Attributes:
+        key: (file, function, case id), unique.
+        item: slug of its item.
+        share: its part of the item's weight; the cases of one function share that function's weight.
+        hidden: whether its inputs are hidden.
+        title: what must be true, in one line.
+    """
+
+    key: tuple[str, str, str]
+    item: str
+    share: float
+    hidden: bool
+    title: str
+
+    @property
+    def name(self) -> str:
+        """``test_function[case]``."""
+        _, function, case = self.key
+        return f"{function}[{case}]" if case else function
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a test ended.
+
+    Attributes:
+        state: PASSED (only with the whole of its share), FAILED, NOT_STARTED, CANNOT_IMPORT, LATE, GRADER_ERROR or
+            NOT_RUN.
+        fraction: the part of its share that it earned, 0 to 1.
+        message: what the student may read.
+        detail: what only staff may read.
+    """
+
+    state: str
+    fraction: float = 0.0
+    message: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class ItemScore:
+    """One row: an item's score and what it is made of."""
+
+    item: Item
+    score: float
+    state: str
+    waiting_for: tuple[str, ...]  # numbers of items that this one needs and that are not full
+    cases: tuple[tuple[Case, Outcome], ...]
+
+    @property
+    def label(self) -> str:
+        """The state in words."""
+        return f"waiting for {', '.join(self.waiting_for)}" if self.state == WAITING else self.state
+
+
+def score_items(
+    assignment: Assignment, cases: Iterable[Case], outcomes: Mapping[tuple[str, str, str], Outcome]
+) -> list[ItemScore]:
+    """The score of every item, in the order of the assignment.
+
+    An item's score is its points times the passed share, to two decimals. A test without an outcome was not run.
+    """
+    by_item: dict[str, list[tuple[Case, Outcome]]] = {item.slug: [] for item in assignment.items}
+    for case in cases:
+        by_item[case.item].append((case, outcomes.get(case.key, Outcome(NOT_RUN))))
+    fractions = {slug: _fraction(rows) for slug, rows in by_item.items()}
+    scores = []
+    for item in assignment.items:
+        rows = by_item[item.slug]
+        fraction = 1.0 if item.waived else fractions[item.slug]
+        needs = [assignment.by_slug[need] for need in item.needs if need in assignment.by_slug]
+        lacking = tuple(need.number for need in needs if not need.waived and _lost(by_item[need.slug]))
+        state = PASSED if item.waived else _state([outcome for _, outcome in rows], lacking)
+        scores.append(ItemScore(item, round(item.points * fraction, 2), state, lacking, tuple(rows)))
+    return scores
+
+
+def public_shares(cases: Iterable[Case]) -> dict[str, float]:
+    """For each item the part of its weight that public tests carry."""
+    public: dict[str, float] = {}
+    total: dict[str, float] = {}
+    for case in cases:
+        total[case.item] = total.get(case.item, 0.0) + case.share
+        public[case.item] = public.get(case.item, 0.0) + (0.0 if case.hidden else case.share)
+    return {slug: public[slug] / total[slug] for slug in total}
+
+
+def _fraction(rows: list[tuple[Case, Outcome]]) -> float:
+    total = sum(case.share for case, _ in rows)
+    earned = sum(case.share * min(1.0, max(0.0, outcome.fraction)) for case, outcome in rows)
+    return earned / total if total else 0.0
+
+
+def _lost(rows: list[tuple[Case, Outcome]]) -> bool:
+    """Whether a test did not earn its whole share; what was not run, or broke on our side, says nothing."""
+    return any(outcome.fraction < 1 for _, outcome in rows if outcome.state not in (NOT_RUN, GRADER_ERROR))
+
+
+def _state(outcomes: list[Outcome], lacking: tuple[str, ...]) -> str:
+    states = {outcome.state for outcome in outcomes}
+    if not states:
+        return NOT_RUN
+    if GRADER_ERROR in states:
+        return GRADER_ERROR
+    if states == {PASSED}:
+        return PASSED
+    if states <= {NOT_RUN, PASSED}:
+        return NOT_RUN
+    if states <= {NOT_STARTED, NOT_RUN}:
+        return NOT_STARTED
+    if CANNOT_IMPORT in states:
+        return CANNOT_IMPORT
+    if lacking:
+        return WAITING
+    return LATE if LATE in states else FAILED

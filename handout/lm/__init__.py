@@ -1,0 +1,1 @@
+"""Language models, from counting to backprop: the package that you fill in."""

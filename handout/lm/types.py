@@ -1,0 +1,44 @@
+"""The types that the files of ``lm`` share. Given: there is nothing to fill in here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+#: The words of a sentence in order, without ``<s>`` and ``</s>``.
+Sentence = Sequence[str]
+
+#: The words before a prediction, oldest first; at the start of a sentence padded with ``<s>``.
+Context = tuple[str, ...]
+
+#: How often each word followed each context: ``counts[("cows", "eat")]["corn"]``. Zeros are not stored.
+Counts = dict[Context, dict[str, int]]
+
+#: (prefix, right, wrong): the words before the verb, then the verb in the right and in the wrong number.
+AgreementPair = tuple[tuple[str, ...], str, str]
+
+
+class LanguageModel(Protocol):
+    """Anything with ``order`` and ``prob``: n-gram tables, mixtures of them, the doubles of ``testing.py``."""
+
+    @property
+    def order(self) -> int:
+        """n: a prediction looks at the n - 1 words before it."""
+        ...
+
+    def prob(self, word: str, context: Context) -> float:
+        """p(word | context), in [0, 1]. A longer context is cut to its last n - 1 words."""
+        ...
+
+
+class NgramModel(LanguageModel, Protocol):
+    """A language model that can list what it predicts, and that knows which contexts it has met."""
+
+    @property
+    def vocabulary(self) -> Sequence[str]:
+        """The words that it can predict, in the order of their ids: with ``</s>``, without ``<s>`` and ``<pad>``."""
+        ...
+
+    def seen(self, context: Context) -> bool:
+        """Whether this context, cut to its last n - 1 words, has a distribution of its own."""
+        ...
