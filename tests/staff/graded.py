@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ import pytest
 from autograder import gradescope, results
 from autograder.feedback import plugin as feedback
 from autograder.feedback import scores
-from autograder.feedback.assignment import Assignment, Budgets, Item, Part, load_assignment
+from autograder.feedback.assignment import Assignment, Budgets, Item, Part
+from autograder.feedback.handles import Student
 from autograder.feedback.scores import Case, ItemScore, Outcome
 
 Key = tuple[str, str, str]
@@ -134,7 +136,8 @@ class Run:
         complaints: what stood on standard error.
         session: of the graded tests; None when pytest did not get that far.
         document: what results.json would hold.
-        order: the tests that ran, in their order.
+        ran: the tests that ran, in their order.
+        kept: students that were still there after their test.
     """
 
     code: int
@@ -142,7 +145,8 @@ class Run:
     complaints: str
     session: feedback.GradedSession | None
     document: dict[str, Any] | None
-    order: list[str]
+    ran: list[str]
+    kept: list[object]
 
     @property
     def outcomes(self) -> dict[str, Outcome]:
@@ -204,52 +208,68 @@ class Project:
         """A file of hidden tests."""
         self.write(f"tests/hidden/{name}", PREAMBLE + textwrap.dedent(source))
 
-    def run(self, *arguments: str, secret: bytes | None = None) -> Run:
-        """Run pytest, inline, and check what came out against every rule of the platform."""
-        catch = _Catch(secret)
-        plugins = [catch, "autograder.feedback.plugin"]
-        told = ["--reference", "solved", "tests"] if not any("tests" in part for part in arguments) else []
-        done = self.pytester.inline_run(*arguments, *told, plugins=plugins)
-        captured = self.pytester._graded_capsys.readouterr() if hasattr(self.pytester, "_graded_capsys") else None
-        out, err = (captured.out, captured.err) if captured is not None else ("", "")
+    def run(
+        self,
+        *arguments: str,
+        paths: Sequence[str] = ("tests",),
+        reference: str | None = "solved",
+        secret: bytes | None = None,
+        open_student: Callable[[Item], AbstractContextManager[Student]] | None = None,
+    ) -> Run:
+        """Run pytest on these paths, and check what came out against every rule of the platform."""
+        catch = _Catch(secret, open_student)
+        told = [*arguments, *(("--reference", reference) if reference else ()), *paths]
+        done = self.pytester.runpytest_inprocess(*told, plugins=[catch, "autograder.feedback.plugin"])
         document = None
         if catch.session is not None:
-            document = results.document(catch.session.item_scores(), results.Heading(), catch.session.leaderboard, 0.0)
-            check_document(self.root, document, catch.session)
-        assert done.ret is not None
-        return Run(int(done.ret), out, err, catch.session, document, catch.order)
+            rows = catch.session.item_scores()
+            document = results.document(rows, results.Heading(), catch.session.leaderboard, 0.0)
+            check_document(self.root / "results.json", document, catch.session.assignment, rows)
+        return Run(int(done.ret), done.stdout.str(), done.stderr.str(), catch.session, document, catch.ran, catch.kept)
 
 
 class _Catch:
-    """Takes the session out of pytest's config, and notes what ran."""
+    """Takes the session out of pytest's config, and notes which tests ran and what was left of them."""
 
-    def __init__(self, secret: bytes | None) -> None:
-        self.secret = secret
+    def __init__(
+        self, secret: bytes | None, open_student: Callable[[Item], AbstractContextManager[Student]] | None
+    ) -> None:
+        self.secret, self.open_student = secret, open_student
         self.session: feedback.GradedSession | None = None
-        self.order: list[str] = []
+        self.ran: list[str] = []
+        self.kept: list[object] = []
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        self.session = config.stash.get(feedback.SESSION, None)
-        if self.session is not None:
-            self.session.secret = self.secret
+        self.session = config.stash[feedback.SESSION]
+        self.session.secret = self.secret
+        if self.open_student is not None:
+            self.session.open_student = self.open_student
 
-    def pytest_runtest_logstart(self, nodeid: str) -> None:
-        self.order.append(nodeid.rpartition("::")[2])
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "setup":
+            self.ran.append(report.nodeid.partition("::")[2])
+
+    def pytest_runtest_logfinish(self) -> None:
+        assert self.session is not None
+        if self.session.current is not None:
+            self.kept.append(self.session.current)
 
 
-def check_document(root: Path, document: dict[str, Any], session: feedback.GradedSession) -> None:
+def check_document(path: Path, document: dict[str, Any], told: Assignment, rows: Sequence[ItemScore]) -> None:
     """What must hold of every results.json, whatever was graded."""
-    told = session.assignment
     assert gradescope.validate(document, told.points) == []
     assert "score" not in document
-    assert [row["extra_data"]["item"] for row in document["tests"]] == [one.slug for one in told.items]
-    for row, entry in zip(session.item_scores(), document["tests"], strict=True):
+    assert [entry["extra_data"]["item"] for entry in document["tests"]] == [one.slug for one in told.items]
+    for row, entry in zip(rows, document["tests"], strict=True):
         shares = sum(test.share for test, _ in row.cases)
         earned = sum(test.share * outcome.fraction for test, outcome in row.cases)
         expected = row.item.points * (1.0 if row.item.waived else earned / shares if shares else 0.0)
         assert entry["score"] == pytest.approx(expected, abs=0.0051)
-    path = root / "results.json"
+        assert entry.get("status") in {"passed": ("passed",), "grader error": (None,), "not run": (None,)}.get(
+            row.state, ("failed",)
+        )
+        assert all((outcome.state == scores.PASSED) == (outcome.fraction == 1) for _, outcome in row.cases)
     results.write(path, document)
     assert strict(path) == document
     path.unlink()
@@ -262,6 +282,3 @@ def strict(path: Path) -> Any:
         raise AssertionError(f"{path} holds {name}")
 
     return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
-
-
-__all__ = ["Project", "Run", "assignment", "case", "item", "load_assignment", "scored", "strict"]
