@@ -53,6 +53,7 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PASSED_ON = re.compile(r"(?i)(pip|uv)_.*|.*_proxy|ssl_cert_.*|.*_ca_bundle|python")
 _RUNS_OWN = {"source", "submission", "results", "submission_metadata.json", "run_autograder", _LOG, _COMPLETE}
 _LOG_LINES = 15
+_KILL_SECONDS = 5.0  # the kernel needs a moment to end what was killed
 
 Tell = Callable[[str], None]
 
@@ -344,6 +345,17 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    ends_within(process.pid, _KILL_SECONDS)
+
+
+def ends_within(group: int, seconds: float) -> bool:
+    """Whether every process of a group is gone within this time."""
+    deadline = time.monotonic() + seconds
+    while alive(group):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 def alive(group: int) -> bool:

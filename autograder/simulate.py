@@ -32,7 +32,7 @@ from .archive import write_file, write_zip, zip_bytes
 from .build import autograder_members
 from .feedback.assignment import Assignment, load_assignment
 from .feedback.errors import InputError
-from .image import Tell, alive, furnish, image_of, kill_group, open_cache, read_archive, run_folder, start
+from .image import Tell, ends_within, furnish, image_of, kill_group, open_cache, read_archive, run_folder, start
 from .metadata import metadata as default_metadata
 from .metadata import read_metadata
 from .secret import DEVELOPMENT, NAME
@@ -268,20 +268,10 @@ def _run(root: Path, limit: float) -> _Run:
             kill_group(process)
             raise
         seconds = time.monotonic() - began
-        left_behind = not _ends_soon(process.pid)
+        left_behind = not ends_within(process.pid, _SWEEP_SECONDS)
         kill_group(process)
         output.seek(0)
         return _Run(output.read(), process.returncode, seconds, timed_out, left_behind)
-
-
-def _ends_soon(group: int) -> bool:
-    """Whether everything else of a process group ends by itself."""
-    deadline = time.monotonic() + _SWEEP_SECONDS
-    while alive(group):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def _post(root: Path, run: _Run, limit: float) -> gradescope.Posted:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -100,13 +101,28 @@ def test_the_run_finds_the_platforms_layout(running: Run, cache: Path) -> None:
         'test "$(dirname "$0")" = . || echo "started as $0"\n'
         "ls -d * source/* submission/*; ls -A results\n"
         'python3 -c \'import json; print(json.load(open("submission_metadata.json"))["assignment"]["total_points"])\'\n'
-        "wc -c </dev/stdin\n" + SAY_RESULTS
+        + SAY_RESULTS
     )
     assert done.stdout.split() == [
         *("results", "run_autograder", "source", "source/run_autograder", "source/setup.sh", "submission"),
-        *("submission/ngram.py", "submission_metadata.json", "venv", "3.0", "0"),
+        *("submission/ngram.py", "submission_metadata.json", "venv", "3.0"),
     ]
     assert list((cache / "runs").iterdir()) == []
+
+
+def test_neither_setup_nor_run_has_input(tmp_path: Path, cache: Path, submission: Path) -> None:
+    """What asks a question gets no answer, at once: nobody sits at the platform's terminal."""
+    (tmp_path / "typed").write_text("yes\n")
+    archive = make_archive(tmp_path / "a.zip", "cat venv/answer -\n" + SAY_RESULTS, SETUP + "cat >venv/answer\n")
+    before = os.dup(0)
+    with (tmp_path / "typed").open() as typed:
+        os.dup2(typed.fileno(), 0)
+        try:
+            done = simulate.simulate(submission, archive, cache=cache)
+        finally:
+            os.dup2(before, 0)
+            os.close(before)
+    assert (done.outcome, done.stdout) == ("posted", "")
 
 
 def test_the_environment_is_small(running: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +211,7 @@ def test_time_out_kills_only_the_process_itself(running: Run, tmp_path: Path, mo
     """A grandchild outlives it, as on the platform; that is a problem, and then it is ended."""
     monkeypatch.setattr(simulate, "_SWEEP_SECONDS", 0.05)
     pid = tmp_path / "pid"
-    done = running(f"sleep 60 & echo $! >{pid}\nwait\n", timeout=0.3)
+    done = running(f"sleep 60 & echo $! >{pid}\nwait\n", timeout=1)
     assert "processes of the run lived on after it" in done.problems
     assert not _runs(int(pid.read_text()))
 
@@ -448,9 +464,9 @@ def test_a_half_built_image_is_built_again(tmp_path: Path, cache: Path, submissi
     assert (done.built, done.stdout, setups(cache)) == (True, "0\n", 2)
 
 
-def test_setup_has_no_input_and_its_temporary_files_are_gone(tmp_path: Path, cache: Path, submission: Path) -> None:
-    """As on the platform: no terminal to ask, and nothing left in temporary folders survives."""
-    setup = SETUP + 'cat; echo "$TMPDIR" >venv/tmpdir; touch "$TMPDIR/left"; test -d "$TMPDIR"\n'
+def test_temporary_files_of_setup_are_gone(tmp_path: Path, cache: Path, submission: Path) -> None:
+    """As on the platform, where nothing left in temporary folders survives."""
+    setup = SETUP + 'echo "$TMPDIR" >venv/tmpdir; touch "$TMPDIR/left"; test -d "$TMPDIR"\n'
     done = simulate.simulate(
         submission, make_archive(tmp_path / "a.zip", 'ls "$(cat venv/tmpdir)" 2>/dev/null; ls\n', setup), cache=cache
     )
@@ -476,6 +492,35 @@ def test_old_images_are_removed_and_one_in_use_is_not(tmp_path: Path, cache: Pat
         assert images() == {keys[0], *keys[2:]}
     simulate.simulate(submission, archive(4), cache=cache)
     assert images() == {*keys[2:]}
+
+
+def test_an_image_whose_removal_was_cut_short_is_built_again(
+    tmp_path: Path, cache: Path, submission: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It loses its marker before its files."""
+    monkeypatch.setattr(image, "KEPT_IMAGES", 1)
+    remove = shutil.rmtree
+
+    def cut_short(path: Path, ignore_errors: bool = False) -> None:
+        if path.parent.name != "images":
+            remove(path, ignore_errors)
+
+    archives = [make_archive(tmp_path / f"{version}.zip", **{"constraints.txt": version}) for version in "12"]
+    simulate.simulate(submission, archives[0], cache=cache)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", cut_short)
+        simulate.simulate(submission, archives[1], cache=cache)
+    assert simulate.simulate(submission, archives[0], cache=cache).built
+
+
+def test_a_zombie_is_not_alive() -> None:
+    """Where nobody waits for orphans, a process that has ended stays in its group."""
+    process = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    assert image.alive(process.pid)
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert not image.alive(process.pid)
+    process.wait()
 
 
 def test_two_simulations_at_once_build_one_image_and_do_not_meet(tmp_path: Path, cache: Path, submission: Path) -> None:

@@ -175,9 +175,9 @@ def test_only_submission_files_are_written(taking: Callable[[Files], Taken], int
     assert stat.S_IMODE((into / "lm/ngram.py").stat().st_mode) == 0o644
 
 
-def test_thousands_of_other_files_do_not_matter(tmp_path: Path, assignment: Assignment, into: Path) -> None:
-    """2,000 stray files and a gigabyte beside the right one are not read and take few words."""
-    folder = make_folder(tmp_path / "s", {"ngram.py": GOOD, "data/0": b"", **{f"{i}.so": b"" for i in range(2000)}})
+def test_hundreds_of_other_files_do_not_matter(tmp_path: Path, assignment: Assignment, into: Path) -> None:
+    """Hundreds of stray files and a gigabyte beside the right one are not read and take few words."""
+    folder = make_folder(tmp_path / "s", {"ngram.py": GOOD, "data/0": b"", **{f"{i}.so": b"" for i in range(500)}})
     sparse(folder / "model.ckpt", 1_000_000_000)
     taken = take(folder, assignment, into)
     assert taken.files == ("ngram.py",)
@@ -263,11 +263,29 @@ def test_an_odd_entry_is_refused(
     assert take(folder, assignment, into).rejected == {"ngram.py": message}
 
 
-def test_a_link_swapped_in_after_the_listing_is_not_followed(tmp_path: Path) -> None:
-    """Opening itself refuses links: the listing is not what keeps them out."""
-    make_folder(tmp_path / "s", {"ngram.py": "../secret.py"})
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        pytest.param(lambda path: path.symlink_to("../secret.py"), "cannot be read", id="link"),
+        pytest.param(pipe, "is not a regular file", id="pipe"),
+    ],
+)
+def test_what_is_swapped_in_after_the_listing_is_refused(
+    tmp_path: Path, make: Callable[[Path], object], message: str
+) -> None:
+    """Opening itself refuses links and pipes: the listing is not what keeps them out."""
     (tmp_path / "secret.py").write_bytes(b"secret = 1\n")
-    with upload.open_upload(tmp_path / "s") as opened, pytest.raises(upload.UnusableError, match="cannot be read"):
+    make(make_folder(tmp_path / "s", {}) / "ngram.py")
+    with upload.open_upload(tmp_path / "s") as opened, pytest.raises(upload.UnusableError, match=message):
+        opened.read((), "ngram.py", 2000)
+
+
+def test_a_size_that_lies_is_found_while_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that grows after its size was asked for: one byte over the cap is read, and no more."""
+    make_folder(tmp_path / "s", {"ngram.py": b"x" * 9000})
+    nothing = os.stat_result((stat.S_IFREG, *[0] * 9))
+    monkeypatch.setattr(os, "fstat", lambda descriptor: nothing)
+    with upload.open_upload(tmp_path / "s") as opened, pytest.raises(upload.UnusableError, match=r"is 2\.001 kB"):
         opened.read((), "ngram.py", 2000)
 
 
@@ -300,6 +318,14 @@ def test_a_member_that_leads_out_is_left_out(tmp_path: Path, assignment: Assignm
     assert f"{name!r} was left out: its name leads out of the archive" in taken.notes
     assert written(tmp_path / "into") == {"lm/metrics.py": GOOD}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["assignment.toml", "into", "s.zip"]
+
+
+def test_a_member_in_very_many_folders_is_left_out(tmp_path: Path, assignment: Assignment, into: Path) -> None:
+    """A name of 64 kB can have 32,000 folders, and each would cost memory."""
+    path = make_zip(tmp_path / "s.zip", {"a/" * 30_000 + "ngram.py": GOOD, "metrics.py": GOOD})
+    taken = take(path, assignment, into)
+    assert taken.files == ("metrics.py",)
+    assert taken.notes[-1].endswith("was left out: it lies more than 20 folders deep")
 
 
 def test_backslashes_are_folders(tmp_path: Path, assignment: Assignment, into: Path) -> None:
@@ -486,6 +512,22 @@ def test_far_names_are_not_suggested(taking: Callable[[Files], Taken]) -> None:
     assert taking({"homework.py": GOOD, "tokens.py": GOOD, "types.py": GOOD, "README": b"", "a.txt": b""}).notes == (
         "your types.py was not used: the grader has its own",
     )
+
+
+def test_a_given_file_is_no_candidate(tmp_path: Path, assignment: Assignment, into: Path) -> None:
+    """However near its name is."""
+    folder = make_folder(tmp_path / "s", {"ngrams.py": GOOD, "metrics.py": GOOD, "weights.npz": b""})
+    assert take(folder, assignment, into, ["ngrams.py"]).notes == (
+        "your ngrams.py was not used: the grader has its own",
+    )
+
+
+def test_the_search_for_a_missing_file_is_short(
+    taking: Callable[[Files], Taken], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends after a number of entries, not after all of them."""
+    monkeypatch.setattr(submission, "_MAX_SEARCH", 3)
+    assert taking({"src/ngram.py": GOOD, "a": b"", "b": b"", "metrics.py": GOOD, "weights.npz": b""}).notes == ()
 
 
 def test_a_file_in_another_folder_is_pointed_at(taking: Callable[[Files], Taken]) -> None:
