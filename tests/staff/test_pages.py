@@ -162,6 +162,16 @@ def test_every_item_has_a_section_that_is_called_as_in_the_assignment(ending):
     assert titles == wanted
 
 
+def test_formulas_in_a_line_stand_after_a_space():
+    """GitHub leaves those as they are that follow other characters, full-width punctuation among them."""
+    for path in WRITEUP.glob("*.md"):
+        text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for formula in re.finditer(r"\$[^$\n]+\$", text):
+            before, after = text[formula.start() - 1], text[formula.end()]
+            assert before.isspace(), f"{path.name}: {formula[0]}"
+            assert not (after.isalnum() and after.isascii()), f"{path.name}: {formula[0]}"
+
+
 def test_links_of_the_handout_lead_somewhere():
     """From every page to a file that the handout has."""
     for folder, under in ((KIT, ""), (WRITEUP, "writeup/")):

@@ -6,6 +6,7 @@ An object keeps its number as long as this server lives: the same object is alwa
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import operator
 import os
@@ -49,6 +50,7 @@ class Server:
             ``("ok", value)``, ``("refused", [what])`` when the answer may not cross, or
             ``("error", [builtin base, class, message, frames])`` when the student's code raised.
         """
+        self.last_error = None
         try:
             function = _REQUESTS[request]
             value = function(self, *unflatten(arguments, self._resolve, writeable=True))
@@ -78,7 +80,8 @@ class Server:
         return self.objects[number]
 
     def _describe(self, error: BaseException) -> list[Any]:
-        base = next((cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins"), "Exception")
+        # by identity: a class of the student's may have any name and say that it was anybody's
+        base = next(cls.__name__ for cls in type(error).__mro__ if getattr(builtins, cls.__name__, None) is cls)
         try:
             message = str(error)
         except BaseException:
