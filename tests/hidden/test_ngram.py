@@ -120,11 +120,11 @@ def test_each_call_counts_anew(student, reference, rng, check):
 def test_mle_is_the_relative_frequency(student, reference, rng, check, n):
     """p(word | context) is count(context, word) / count(context), for each context and each word."""
     counts = reference.ngram.count(text(rng), n)
-    model = student.ngram.MLE(counts)
+    prob = student.ngram.MLE(counts).prob
     for context, row in counts.items():
         for word in (*WORDS, "</s>"):
             exact = Fraction(row.get(word, 0), sum(row.values()))
-            check.close(model.prob(word, context), float(exact), "p(word | context)")
+            check.close(prob(word, context), float(exact), "p(word | context)")
 
 
 @item("mle")
@@ -136,14 +136,14 @@ def test_mle_of_a_restaurant_corpus(student, check):
         ("want",): {"i": 2, "to": 608, "eat": 1, "chinese": 6, "food": 6, "lunch": 5, "spend": 1, "...": 927 - 629},
         ("chinese",): {"i": 1, "food": 82, "lunch": 1, "...": 158 - 84},
     }
-    model = student.ngram.MLE(counts)
+    prob = student.ngram.MLE(counts).prob
     for context, word, exact in (
         ("i", "want", Fraction(827, 2533)),  # 0.33
         ("want", "to", Fraction(608, 927)),  # 0.66
         ("chinese", "food", Fraction(82, 158)),  # 0.52
         ("chinese", "want", Fraction(0)),
     ):
-        check.close(model.prob(word, (context,)), float(exact), f"P({word} | {context})")
+        check.close(prob(word, (context,)), float(exact), f"P({word} | {context})")
 
 
 @item("mle")
@@ -151,11 +151,11 @@ def test_mle_of_a_restaurant_corpus(student, check):
 def test_mle_sums_to_one(student, reference, rng, check, kind):
     """In a context that was seen, the probabilities of all words sum to 1."""
     counts = reference.ngram.count(text(rng), 3)
-    model = student.ngram.MLE(counts)
+    prob = student.ngram.MLE(counts).prob
     start = ("<s>", "<s>")
     inside = next(context for context in counts if "<s>" not in context)
     context = {"seen": inside, "start": start, "longer": ("bee", "fish", *inside)}[kind]
-    total = fsum(check.number(model.prob(word, context), "p(word | context)") for word in (*WORDS, "</s>"))
+    total = fsum(check.number(prob(word, context), "p(word | context)") for word in (*WORDS, "</s>"))
     check.close(total, 1.0, "the sum of the probabilities of all words")
 
 
@@ -164,11 +164,11 @@ def test_mle_sums_to_one(student, reference, rng, check, kind):
 def test_mle_of_an_unseen_context_is_zero(student, reference, rng, check, n):
     """In a context that was never seen every word has probability 0.0, without an error."""
     counts = reference.ngram.count(text(rng), n)
-    model = student.ngram.MLE(counts)
+    prob = student.ngram.MLE(counts).prob
     unseen = (*["<s>"] * (n - 2), "fish")
     for context in (unseen, ("ant", *unseen), (*["<s>"] * (n - 2), "</s>")):
         for word in ("ant", "</s>", "fish"):
-            check.close(model.prob(word, context), 0.0, "p(word | unseen context)")
+            check.close(prob(word, context), 0.0, "p(word | unseen context)")
 
 
 @item("mle")
@@ -176,12 +176,12 @@ def test_mle_of_a_word_that_never_followed_is_zero(student, reference, rng, chec
     """A word that never followed has probability 0.0: <s>, a new word, also where <unk> was counted."""
     words = ("ant", "bee", "<unk>")
     counts = reference.ngram.count([*text(rng, words=words), ["ant", "<unk>"], ["ant", "ant"]], 2)
-    model = student.ngram.MLE(counts)
+    prob = student.ngram.MLE(counts).prob
     row = counts["ant",]
-    check.close(model.prob("<unk>", ("ant",)), row["<unk>"] / sum(row.values()), "p(<unk> | context)")
+    check.close(prob("<unk>", ("ant",)), row["<unk>"] / sum(row.values()), "p(<unk> | context)")
     for word in ("<s>", "fish", "Ant"):
-        check.close(model.prob(word, ("ant",)), 0.0, "p(a word that never followed | context)")
-    check.close(model.prob("ant", ("fish",)), 0.0, "p(word | unseen context)")
+        check.close(prob(word, ("ant",)), 0.0, "p(a word that never followed | context)")
+    check.close(prob("ant", ("fish",)), 0.0, "p(word | unseen context)")
 
 
 @item("mle")
@@ -189,12 +189,12 @@ def test_mle_of_a_word_that_never_followed_is_zero(student, reference, rng, chec
 def test_mle_looks_at_the_last_words_of_the_context(student, reference, rng, check, n):
     """Of a longer context only the last n - 1 words matter; for n = 1 none."""
     counts = reference.ngram.count(text(rng), n)
-    model = student.ngram.MLE(counts)
+    prob = student.ngram.MLE(counts).prob
     for context, row in list(counts.items())[:6]:
         for more in (("<s>",), ("fish", "ant"), ("cat", "dog", "bee", "ant")):
             for word in ("ant", "bee", "</s>"):
                 exact = row.get(word, 0) / sum(row.values())
-                check.close(model.prob(word, (*more, *context)), exact, "p(word | longer context)")
+                check.close(prob(word, (*more, *context)), exact, "p(word | longer context)")
 
 
 @item("mle")
@@ -202,13 +202,13 @@ def test_a_thousand_questions_change_nothing_in_mle(student, reference, rng, che
     """Asking adds nothing to the counts and changes no answer, and a second model is a model of its own."""
     counts, others = (reference.ngram.count(text(rng), 2) for _ in range(2))
     given = student.put(counts)
-    model, other = student.ngram.MLE(given), student.ngram.MLE(others)
+    prob, other = student.ngram.MLE(given).prob, student.ngram.MLE(others)
     contexts = ("<s>", *WORDS, "fish", "eel", "</s>")
     places = [(word, (context,)) for word in (*WORDS, "fish", "<s>") for context in contexts]
     expected = [counts.get(c, {}).get(w, 0) / max(sum(counts.get(c, {}).values()), 1) for w, c in places]
     for _ in range(16):
         for (word, context), exact in zip(places, expected, strict=True):
-            check.close(model.prob(word, context), exact, "p(word | context)")
+            check.close(prob(word, context), exact, "p(word | context)")
     row = others["<s>",]
     exact = row.get("ant", 0) / sum(row.values())
     check.close(other.prob("ant", ("<s>",)), exact, "p(word | context) of a second model")
@@ -274,11 +274,11 @@ def test_add_k_is_the_formula(student, reference, rng, check, n, k):
     """p(word | context) is (count(context, word) + k) / (count(context) + k V), for each context and word."""
     counts = reference.ngram.count(text(rng), n)
     vocabulary = ["</s>", *WORDS, "eel", "fly"]  # two words that the text lacks
-    model = student.ngram.AddK(counts, float(k), vocabulary)
+    prob = student.ngram.AddK(counts, float(k), vocabulary).prob
     for context, row in counts.items():
         for word in vocabulary:
             exact = (row.get(word, 0) + k) / (sum(row.values()) + k * len(vocabulary))
-            check.close(model.prob(word, context), float(exact), "p(word | context)")
+            check.close(prob(word, context), float(exact), "p(word | context)")
 
 
 @item("add_k")
@@ -301,10 +301,10 @@ def test_add_k_in_an_unseen_context_is_uniform(student, reference, rng, check, n
     """In a context that was never seen each word of the vocabulary has probability 1/V."""
     counts = reference.ngram.count(text(rng), n)
     vocabulary = ["</s>", *WORDS, "eel", "fly", "gnu"]
-    model = student.ngram.AddK(counts, 0.5, vocabulary)
+    prob = student.ngram.AddK(counts, 0.5, vocabulary).prob
     for context in ((*["<s>"] * (n - 2), "eel"), ("ant",) * (n - 2) + ("fish",)):
         for word in vocabulary:
-            check.close(model.prob(word, context), 1 / 9, "p(word | unseen context)")
+            check.close(prob(word, context), 1 / 9, "p(word | unseen context)")
 
 
 @item("add_k")
@@ -312,12 +312,12 @@ def test_add_k_in_an_unseen_context_is_uniform(student, reference, rng, check, n
 def test_add_k_looks_at_the_last_words_of_the_context(student, reference, rng, check, n):
     """Of a longer context only the last n - 1 words matter; for n = 1 none."""
     counts = reference.ngram.count(text(rng), n)
-    model = student.ngram.AddK(counts, 0.25, ["</s>", *WORDS])
+    prob = student.ngram.AddK(counts, 0.25, ["</s>", *WORDS]).prob
     for context, row in list(counts.items())[:6]:
         for more in (("<s>",), ("fish", "ant"), ("cat", "dog", "bee", "ant")):
             for word in ("ant", "bee", "</s>"):
                 exact = (row.get(word, 0) + 0.25) / (sum(row.values()) + 1.5)
-                check.close(model.prob(word, (*more, *context)), exact, "p(word | longer context)")
+                check.close(prob(word, (*more, *context)), exact, "p(word | longer context)")
 
 
 @item("add_k")
@@ -341,7 +341,7 @@ def test_add_k_reads_unknown_words_as_unk(student, reference, rng, check, kind):
     sentences = [*text(rng, words=words), ["ant", "<unk>", "bee"], ["<unk>", "<unk>", "<unk>"]]
     counts = reference.ngram.count(sentences, 3)
     vocabulary = ["</s>", *words]
-    model = student.ngram.AddK(counts, 0.25, vocabulary)
+    prob = student.ngram.AddK(counts, 0.25, vocabulary).prob
     places = {  # (asked, the same with <unk>)
         "word": [("fish", ("<s>", "ant"), "<unk>", ("<s>", "ant")), ("eel", ("<s>", "<s>"), "<unk>", ("<s>", "<s>"))],
         "context": [
@@ -357,7 +357,7 @@ def test_add_k_reads_unknown_words_as_unk(student, reference, rng, check, kind):
     for word, context, known, row in places[kind]:
         seen = counts[row]
         exact = (seen.get(known, 0) + 0.25) / (sum(seen.values()) + 0.25 * len(vocabulary))
-        check.close(model.prob(word, context), exact, "p(word | context) with unknown words")
+        check.close(prob(word, context), exact, "p(word | context) with unknown words")
 
 
 @item("add_k")
@@ -387,14 +387,14 @@ def test_add_one_of_a_restaurant_corpus(student, check):
     }
     printed = ["i", "want", "to", "eat", "chinese", "food", "lunch", "spend", "...", "</s>"]
     vocabulary = printed + [f"word {i}" for i in range(1446 - len(printed))]  # V = 1446
-    model = student.ngram.AddK(counts, 1, vocabulary)
+    prob = student.ngram.AddK(counts, 1, vocabulary).prob
     for context, word, exact in (
         ("want", "to", Fraction(609, 2373)),  # 0.26
         ("i", "want", Fraction(828, 3979)),  # 0.21
         ("chinese", "food", Fraction(83, 1604)),  # 0.052
         ("chinese", "want", Fraction(1, 1604)),
     ):
-        check.close(model.prob(word, (context,)), float(exact), f"P({word} | {context})")
+        check.close(prob(word, (context,)), float(exact), f"P({word} | {context})")
 
 
 @item("add_k")
@@ -402,7 +402,7 @@ def test_a_thousand_questions_change_nothing_in_add_k(student, reference, rng, c
     """Asking adds nothing to the counts and changes no answer, and a second model is a model of its own."""
     counts, others = (reference.ngram.count(text(rng), 2) for _ in range(2))
     given, vocabulary = student.put(counts), ["</s>", *WORDS]
-    model, other = student.ngram.AddK(given, 0.25, vocabulary), student.ngram.AddK(others, 2.0, vocabulary)
+    prob, other = student.ngram.AddK(given, 0.25, vocabulary).prob, student.ngram.AddK(others, 2.0, vocabulary)
     places = [(word, (context,)) for word in vocabulary for context in ("<s>", *WORDS, "fish", "eel")]
     expected = []
     for word, context in places:
@@ -410,7 +410,7 @@ def test_a_thousand_questions_change_nothing_in_add_k(student, reference, rng, c
         expected.append((row.get(word, 0) + 0.25) / (sum(row.values()) + 1.5))
     for _ in range(21):
         for (word, context), exact in zip(places, expected, strict=True):
-            check.close(model.prob(word, context), exact, "p(word | context)")
+            check.close(prob(word, context), exact, "p(word | context)")
     row = others["<s>",]
     exact = (row.get("ant", 0) + 2) / (sum(row.values()) + 12)
     check.close(other.prob("ant", ("<s>",)), exact, "p(word | context) of a second model")
@@ -440,10 +440,10 @@ def test_interpolation_mixes_all_orders(student, reference, rng, check, n):
     sentences = text(rng)
     rows = tables(reference, sentences, n)
     lambdas = {order: float(rng.uniform(0.1, 0.9)) for order in range(2, n + 1)}
-    model = student.ngram.Interpolated(stack(student.testing, rows), lambdas)
+    prob = student.ngram.Interpolated(stack(student.testing, rows), lambdas).prob
     for context in [gram[:-1] for sentence in sentences[:6] for gram in windows(sentence, n)]:
         for word in ("ant", "bee", "</s>"):
-            check.close(model.prob(word, context), mixed(rows, lambdas, word, context), "p(word | context)")
+            check.close(prob(word, context), mixed(rows, lambdas, word, context), "p(word | context)")
 
 
 @item("interpolation")
@@ -453,33 +453,33 @@ def test_interpolation_falls_back_in_full(student, rng, check, seen):
     """Where an order has not seen the context, the mixture of the lower orders stands for it, its weight included."""
     q = rng.uniform(0.05, 0.95, size=4)
     context = ("ant", "bee", "cat")
-    tables_ = [{context[3 - i :]: {"dog": float(q[i]), "</s>": float(1 - q[i])}} for i in range(seen)]
-    tables_ += [{("fish",) * i: {"dog": 1.0}} for i in range(seen, 4)]
+    rows = [{context[3 - i :]: {"dog": float(q[i]), "</s>": float(1 - q[i])}} for i in range(seen)]
+    rows += [{("fish",) * i: {"dog": 1.0}} for i in range(seen, 4)]
     lambdas = {2: 0.7, 3: 0.4, 4: 0.85}
-    model = student.ngram.Interpolated(stack(student.testing, tables_), lambdas)
+    prob = student.ngram.Interpolated(stack(student.testing, rows), lambdas).prob
     exact = q[0]
     for order in range(2, seen + 1):
         exact = lambdas[order] * q[order - 1] + (1 - lambdas[order]) * exact
-    check.close(model.prob("dog", context), exact, "p(word | context that the higher orders have not seen)")
+    check.close(prob("dog", context), exact, "p(word | context that the higher orders have not seen)")
 
 
 @item("interpolation")
 def test_interpolation_takes_a_zero_of_a_seen_context_into_the_mixture(student, check):
     """A word that never followed a seen context has probability 0 in that order, and 0 is mixed in."""
-    tables_ = [{(): {"ant": 0.5, "bee": 0.5}}, {("cat",): {"ant": 1.0}}, {("dog", "cat"): {"ant": 1.0}}]
-    model = student.ngram.Interpolated(stack(student.testing, tables_), {2: 0.75, 3: 0.5})
-    check.close(model.prob("bee", ("dog", "cat")), 0.5 * 0.25 * 0.5, "p(word | context)")
-    check.close(model.prob("bee", ("eel", "cat")), 0.25 * 0.5, "p(word | context)")
-    check.close(model.prob("fish", ("dog", "cat")), 0.0, "p(unknown word | context)")
+    rows = [{(): {"ant": 0.5, "bee": 0.5}}, {("cat",): {"ant": 1.0}}, {("dog", "cat"): {"ant": 1.0}}]
+    prob = student.ngram.Interpolated(stack(student.testing, rows), {2: 0.75, 3: 0.5}).prob
+    check.close(prob("bee", ("dog", "cat")), 0.5 * 0.25 * 0.5, "p(word | context)")
+    check.close(prob("bee", ("eel", "cat")), 0.25 * 0.5, "p(word | context)")
+    check.close(prob("fish", ("dog", "cat")), 0.0, "p(unknown word | context)")
 
 
 @item("interpolation")
 def test_interpolation_of_one_order_is_that_order(student, rng, check):
     """With the model of order 1 alone there is nothing to mix, whatever the context."""
     p = float(rng.uniform())
-    model = student.ngram.Interpolated([student.testing.TableModel({(): {"ant": p, "</s>": 1 - p}})], {})
+    prob = student.ngram.Interpolated([student.testing.TableModel({(): {"ant": p, "</s>": 1 - p}})], {}).prob
     for context in ((), ("fish",), ("<s>", "ant")):
-        check.close(model.prob("ant", context), p, "p(word)")
+        check.close(prob("ant", context), p, "p(word)")
 
 
 @item("interpolation")
@@ -488,11 +488,11 @@ def test_interpolation_sums_to_one(student, reference, rng, check, kind):
     """The probabilities of all words sum to 1 in every context."""
     sentences = text(rng, words=(*WORDS, "<unk>"))
     rows = tables(reference, sentences, 3)
-    model = student.ngram.Interpolated(stack(student.testing, rows), {2: 0.6, 3: 0.3})
+    prob = student.ngram.Interpolated(stack(student.testing, rows), {2: 0.6, 3: 0.3}).prob
     inside = next(context for context in rows[2] if "<s>" not in context)
     contexts = {"seen": inside, "start": ("<s>", "<s>"), "unknown": ("ant", "fish"), "longer": ("dog", "dog", *inside)}
     words = (*WORDS, "<unk>", "</s>")
-    total = fsum(check.number(model.prob(word, contexts[kind]), "p(word | context)") for word in words)
+    total = fsum(check.number(prob(word, contexts[kind]), "p(word | context)") for word in words)
     check.close(total, 1.0, "the sum of the probabilities of all words")
 
 
@@ -612,8 +612,9 @@ ALMOST_ONE = 1 - 2**-53
 def test_draw_inverts_the_cumulative_sums(student, rng, check):
     """The index is the first whose cumulative probability exceeds u."""
     probs = [0.5, 0.0625, 0.3125, 0.125]  # sums 0.5, 0.5625, 0.875, 1
+    draw = student.ngram.draw
     for u in rng.uniform(size=100):
-        check.equal(student.ngram.draw(probs, float(u)), int((np.cumsum(probs) <= u).sum()), "the index drawn")
+        check.equal(draw(probs, float(u)), int((np.cumsum(probs) <= u).sum()), "the index drawn")
 
 
 @item("sampling")
