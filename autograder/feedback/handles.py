@@ -15,8 +15,11 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from .errors import Ended, NotSendable, StudentError, WrongType, student_error
+from .errors import Ended, GraderError, NotSendable, StudentError, WrongType, student_error
 from .values import Flat, Refused, flatten, unflatten
+
+LONGEST_TEXT = 200  # of the far side's names and messages; it cuts them too, but it is the student's process
+LONGEST_TRACE = 6
 
 
 class Link(Protocol):
@@ -32,10 +35,14 @@ class Student:
 
     ``student.ngram`` is the module ``ngram`` of the package, as a handle. ``sticky`` is the first error that fails
     the test even when the test swallows it; ``last_call`` is the student's function that was called last.
+
+    Args:
+        link: to the far side.
+        ours: the far side is the reference: whatever goes wrong there is a GraderError, never the student's fault.
     """
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, link: Link, ours: bool = False) -> None:
+        self._link, self._ours = link, ours
         self._modules: dict[str, Handle] = {}
         self.sticky: StudentError | None = None
         self.calls = 0
@@ -46,7 +53,8 @@ class Student:
             raise AttributeError(name)
         if name not in self._modules:
             try:
-                self._modules[name] = self._ask("torch") if name == "torch" else self._ask("module", name)
+                request = ("torch",) if name == "torch" else ("module", name)
+                self._modules[name] = self._ask_handle(*request)
             except StudentError as error:
                 error.importing = name
                 raise
@@ -55,8 +63,7 @@ class Student:
 
     def put(self, value: object) -> Handle:
         """A copy of ``value`` on the student's side. The handle passed twice is the same object there."""
-        handle: Handle = self._ask("put", value)
-        return handle
+        return self._ask_handle("put", value)
 
     def get(self, handle: Handle) -> Any:
         """What the object behind a handle is now, as a copy."""
@@ -67,15 +74,18 @@ class Student:
         if not dataclasses.is_dataclass(record) or isinstance(record, type):
             raise NotSendable(f"student.like takes a dataclass instance, not a {type(record).__name__}")
         fields = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
-        handle: Handle = self._ask("like", type(record).__module__.rpartition(".")[2], type(record).__name__, fields)
-        return handle
+        return self._ask_handle("like", type(record).__module__.rpartition(".")[2], type(record).__name__, fields)
 
     def tensor(self, value: object) -> Handle:
         """A torch tensor with these numbers, on the student's side."""
-        handle: Handle = self._ask("tensor", value)
-        return handle
+        return self._ask_handle("tensor", value)
 
-    def _ask(self, request: str, *arguments: object) -> Any:
+    def _ask_handle(self, request: str, *arguments: object) -> Handle:
+        """Send a request that is answered by a handle."""
+        __tracebackhide__ = True
+        return self._ask(request, *arguments, kind=Handle)  # type: ignore[no-any-return]
+
+    def _ask(self, request: str, *arguments: object, kind: type | None = None) -> Any:
         """Send a request; raise in the test what the student's code raised."""
         __tracebackhide__ = True
         try:
@@ -85,30 +95,38 @@ class Student:
         self.calls += 1
         try:
             status, reply = self._link.ask(request, flat)
-            return self._open(status, reply)
+            return self._open(status, reply, kind)
         except StudentError as error:
+            if self._ours:
+                raise GraderError(f"the reference: {error.kind}: {error}") from error
             if error.sticky and self.sticky is None:
                 self.sticky = error
             raise
 
-    def _open(self, status: str, reply: Flat) -> Any:
+    def _open(self, status: str, reply: Flat, kind: type | None) -> Any:
+        """The answer in a reply, or the error. Nothing in a reply is trusted."""
         __tracebackhide__ = True
         try:
             value = unflatten(reply, self._resolve, writeable=False)
             if status == "ok":
-                return value
-            if status == "refused":
-                (what,) = value
-                error: StudentError = WrongType(f"{self.last_call or 'your code'}: returned {_text(what)}")
-            elif status == "error":
-                base, kind, message, frames = value
-                places = tuple((_text(file), int(line), _text(function)) for file, line, function in frames)
-                error = student_error(_text(base), _text(kind), _text(message), places)
-            else:
-                raise ValueError(status)
-        except (Refused, TypeError, ValueError) as problem:
-            error = Ended(f"sent an invalid reply ({type(problem).__name__})")
+                return value if kind is None else _exactly(kind, value)
+            error = self._error(status, _exactly(list, value))
+        except (Refused, ValueError) as problem:
+            error = Ended(f"your code sent an invalid reply ({type(problem).__name__})")
         raise error from getattr(self._link, "cause", None)  # inline: the student's own traceback
+
+    def _error(self, status: str, parts: list[Any]) -> StudentError:
+        if status == "refused":
+            (what,) = parts
+            return WrongType(f"{self.last_call or 'your code'}: returned {_text(what)}")
+        if status == "error":
+            base, kind, message, frames = parts
+            places = []
+            for frame in _exactly(list, frames)[-LONGEST_TRACE:]:
+                file, line, function = _exactly(list, frame)
+                places.append((_text(file), _exactly(int, line), _text(function)))
+            return student_error(_text(base), _text(kind), _text(message), tuple(places))
+        raise ValueError(status)
 
     def _refer(self, value: object) -> tuple[int, str]:
         if type(value) is not Handle:
@@ -118,19 +136,25 @@ class Student:
         return value._number, value._type
 
     def _resolve(self, number: int, name: str) -> Handle:
-        return Handle(self, number, name)
+        return Handle(self, number, name[:LONGEST_TEXT])
+
+
+def _exactly(kind: type, value: Any) -> Any:
+    if type(value) is not kind:
+        raise ValueError(f"{kind.__name__} expected")
+    return value
 
 
 def _text(value: object) -> str:
-    if type(value) is not str:
-        raise ValueError("text expected")
-    return value
+    return str(_exactly(str, value)[:LONGEST_TEXT])
 
 
 def _wrong_type(handle: Handle, wanted: str) -> NoReturn:
     __tracebackhide__ = True
     where = f"{handle._path}: " if handle._path else ""
     error = WrongType(f"{where}returned a {handle._type}, expected {wanted}")
+    if handle._student._ours:
+        raise GraderError(f"the reference: {error}")
     if handle._student.sticky is None:
         handle._student.sticky = error
     raise error
@@ -255,7 +279,21 @@ def _in_place(name: str) -> Callable[..., NoReturn]:
 for _name in ("add", "sub", "mul", "truediv", "matmul", "pow"):
     setattr(Handle, f"__{_name}__", _operator(_name, reflected=False))
     setattr(Handle, f"__r{_name}__", _operator(_name, reflected=True))
-for _name in ("add", "sub", "mul", "truediv", "matmul", "pow", "floordiv", "mod", "and", "or", "xor", "lshift", "rshift"):
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "matmul",
+    "pow",
+    "floordiv",
+    "mod",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+):
     setattr(Handle, f"__i{_name}__", _in_place(_name))
 for _method, _wanted in _REFUSED.items():
     setattr(Handle, _method, _refusing(_wanted))

@@ -6,6 +6,7 @@ An object keeps its number as long as this server lives: the same object is alwa
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import operator
 import os
@@ -24,6 +25,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 }
 MESSAGE_LENGTH = 200
 FRAMES = 6
+HIDDEN = "(its message cannot be shown)"
 
 
 class Server:
@@ -48,6 +50,7 @@ class Server:
             ``("ok", value)``, ``("refused", [what])`` when the answer may not cross, or
             ``("error", [builtin base, class, message, frames])`` when the student's code raised.
         """
+        self.last_error = None
         try:
             function = _REQUESTS[request]
             value = function(self, *unflatten(arguments, self._resolve, writeable=True))
@@ -61,7 +64,10 @@ class Server:
                 if isinstance(error, KeyboardInterrupt):
                     raise
                 self.last_error = error
-            return "error", flatten(self._describe(error), self._refer)
+            try:
+                return "error", flatten(self._describe(error), self._refer)
+            except Exception:  # its class, its text or its traceback raises in turn
+                return "error", flatten(["Exception", "Exception", HIDDEN, []], self._refer)
 
     def _refer(self, value: object) -> tuple[int, str]:
         number = self.numbers.get(id(value))
@@ -74,21 +80,30 @@ class Server:
         return self.objects[number]
 
     def _describe(self, error: BaseException) -> list[Any]:
-        base = next((cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins"), "Exception")
+        # by identity: a class of the student's may have any name and say that it was anybody's
+        base = next(cls.__name__ for cls in type(error).__mro__ if getattr(builtins, cls.__name__, None) is cls)
         try:
             message = str(error)
         except BaseException:
-            message = "(its message cannot be shown)"
-        frames = [
-            (os.path.relpath(frame.filename, os.path.dirname(self.folder)), frame.lineno or 0, frame.name)
-            for frame in traceback.extract_tb(error.__traceback__)
-            if os.path.realpath(frame.filename).startswith(self.folder + os.sep)
-        ]
-        if isinstance(error, SyntaxError) and str(error.filename).startswith(self.folder + os.sep):
-            message = str(error.msg)
-            name = os.path.relpath(str(error.filename), os.path.dirname(self.folder))
-            frames.append((name, error.lineno or 0, "<module>"))
-        return [base, type(error).__name__[:80], _legal(message), [list(frame) for frame in frames[-FRAMES:]]]
+            message = HIDDEN
+        frames = []
+        for frame in traceback.extract_tb(error.__traceback__):
+            name = self._short_name(frame.filename)
+            if name is not None:
+                frames.append([name, frame.lineno or 0, frame.name])
+        if isinstance(error, SyntaxError):
+            name = self._short_name(str(error.filename))
+            if name is not None:
+                message = str(error.msg)
+                frames.append([name, error.lineno or 0, "<module>"])
+        return [base, type(error).__name__[:80], _legal(message), frames[-FRAMES:]]
+
+    def _short_name(self, filename: str) -> str | None:
+        """A file of the student's, seen from the folder that holds the package; None for any other file."""
+        filename = os.path.realpath(filename)
+        if not filename.startswith(self.folder + os.sep):
+            return None
+        return os.path.relpath(filename, os.path.dirname(self.folder))
 
     # One method a request. The names are what `handles` asks for.
 
@@ -175,7 +190,8 @@ def _tensor_contents(value: object) -> np.ndarray | None:
     tensor: Any = value
     if tensor.layout is not torch.strided or tensor.device.type != "cpu":
         raise Refused(f"a {tensor.layout} tensor on {tensor.device.type}, expected a dense one on the CPU")
-    if tensor.dtype is torch.bfloat16:
-        raise Refused("a tensor of dtype bfloat16")
-    contents: np.ndarray = tensor.detach().resolve_conj().resolve_neg().numpy()
+    try:
+        contents: np.ndarray = tensor.detach().resolve_conj().resolve_neg().numpy()
+    except TypeError:  # numpy has no such numbers
+        raise Refused(f"a tensor of dtype {tensor.dtype}") from None
     return contents
