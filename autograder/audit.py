@@ -19,8 +19,10 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from .archive import Member
@@ -31,6 +33,7 @@ from .feedback import scores
 from .feedback.assignment import Assignment, load_assignment
 from .feedback.errors import InputError
 from .grade import Graded, grade
+from .host import Host
 
 KINDS = ("reference", "stubs", "one-item-only", "alternatives", "mistakes")
 LOST, KEPT, BROKEN, UNTRIED = "lost", "kept", "grader error", "not run"
@@ -97,8 +100,13 @@ def audit(
     assignment = load_assignment(home / "assignment.toml")
     trials = _chosen(list(_trials(home, assignment, full)), tuple(only))
     verdicts: list[Verdict] = []
-    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as executor:
-        for verdict in executor.map(lambda trial: _try(trial, home, assignment, secret), trials):
+    hosts: SimpleQueue[Host] = SimpleQueue()
+    with ExitStack() as stack:
+        count = jobs or os.cpu_count() or 1
+        executor = stack.enter_context(ThreadPoolExecutor(count))
+        for _ in range(count):
+            hosts.put(stack.enter_context(closing(Host())))
+        for verdict in executor.map(lambda trial: _try(trial, home, assignment, secret, hosts), trials):
             verdicts.append(verdict)
             if told is not None:
                 told(verdict, len(verdicts), len(trials))
@@ -108,7 +116,13 @@ def audit(
 def as_json(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
     """The verdicts as plain data."""
     return [
-        {"kind": verdict.kind, "id": verdict.id, "ok": verdict.ok, "items": dict(verdict.items), "problems": list(verdict.problems)}
+        {
+            "kind": verdict.kind,
+            "id": verdict.id,
+            "ok": verdict.ok,
+            "items": dict(verdict.items),
+            "problems": list(verdict.problems),
+        }
         for verdict in verdicts
     ]
 
@@ -177,16 +191,23 @@ def _contents(members: Mapping[str, Member]) -> dict[str, bytes]:
     return {path: member.content for path, member in members.items()}
 
 
-def _try(trial: Trial, home: Path, assignment: Assignment, secret: bytes | None) -> Verdict:
+def _try(trial: Trial, home: Path, assignment: Assignment, secret: bytes | None, hosts: SimpleQueue[Host]) -> Verdict:
     if trial.problem:
         return Verdict(trial.kind, trial.id, {}, (trial.problem,))
+    host = hosts.get()
+    try:
+        return _judge(trial, _grade(trial, home, secret, host), assignment)
+    finally:
+        hosts.put(host)
+
+
+def _grade(trial: Trial, home: Path, secret: bytes | None, host: Host) -> Graded:
     with tempfile.TemporaryDirectory(prefix="audit-") as folder:
         for path, content in trial.package.items():
             file = Path(folder, path)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
-        graded = grade(Path(folder), home, secret=secret, items=trial.items, tests=trial.tests)
-    return _judge(trial, graded, assignment)
+        return grade(Path(folder), home, secret=secret, items=trial.items, tests=trial.tests, host=host)
 
 
 def _judge(trial: Trial, graded: Graded, assignment: Assignment) -> Verdict:
@@ -217,5 +238,7 @@ def _judge(trial: Trial, graded: Graded, assignment: Assignment) -> Verdict:
         if trial.kind == "stubs" and not assignment.by_slug[slug].waived and row["score"] != 0:
             problems.append(f"{slug}: a stub earns {row['score']}")
     if graded.failed:
-        problems.append(f"the grader failed: {'; '.join(graded.results['extra_data']['faults']) or graded.staff[-200:]}")
+        problems.append(
+            f"the grader failed: {'; '.join(graded.results['extra_data']['faults']) or graded.staff[-200:]}"
+        )
     return Verdict(trial.kind, trial.id, found, tuple(problems))

@@ -154,9 +154,7 @@ def build(home: Path | None, check: bool, secret: Path | None, out: Path | None)
 @click.option("--metadata", type=click.Path(path_type=Path), help="A submission_metadata.json to use.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what each row says, and the instructor's output.")
 @click.pass_obj
-def simulate(
-    home: Path | None, submission: Path, results: Path | None, metadata: Path | None, verbose: bool
-) -> None:
+def simulate(home: Path | None, submission: Path, results: Path | None, metadata: Path | None, verbose: bool) -> None:
     """Upload, as it were: install the autograder zip in a fresh root once, and run it as Gradescope does.
 
     \b
@@ -216,7 +214,9 @@ def audit(
         for problem in verdict.problems:
             click.echo(f"{verdict.kind} {verdict.id}: {problem}", err=True)
     counts = ", ".join(
-        f"{sum(v.kind == kind for v in verdicts)} {kind}" for kind in auditing.KINDS if any(v.kind == kind for v in verdicts)
+        f"{sum(v.kind == kind for v in verdicts)} {kind}"
+        for kind in auditing.KINDS
+        if any(v.kind == kind for v in verdicts)
     )
     click.echo(f"{counts}: {len(bad)} off" if bad else f"{counts}: all as they must be")
     if bad:
@@ -255,7 +255,7 @@ def _console(stderr: bool = False) -> Console:
 
 @contextmanager
 def _working(what: str) -> Iterator[Callable[[str], None]]:
-    """Say what is going on: a spinner on a terminal, plain lines elsewhere. Yields a function that says what is next."""
+    """Say what is going on: a spinner on a terminal, plain lines elsewhere. Yields a function that says what follows."""
     console = _console(stderr=True)
     if console.is_terminal:
         with console.status(Text(what)) as status:
@@ -315,7 +315,9 @@ def _print_results(results: dict[str, Any], only: Sequence[str], verbose: bool) 
 def _print_built(built: Any) -> None:
     """What was made, what to know, and what to do with it."""
     same = {True: "as before", False: "changed"}
-    click.echo(f"handout   {built.handout_files} files, {built.stubs} stubs in {built.items} items; {same[built.handout_same]}")
+    click.echo(
+        f"handout   {built.handout_files} files, {built.stubs} stubs in {built.items} items; {same[built.handout_same]}"
+    )
     for artifact in (built.handout_zip, built.autograder_zip, built.solved.artifact, built.blank.artifact):
         size = f"{artifact.files} files, {artifact.size / 1000:.0f} kB"
         click.echo(f"{artifact.path.name:20s} {size:20s} sha256 {artifact.sha256[:12]}  {same[artifact.same]}")
@@ -327,7 +329,8 @@ def _print_built(built: Any) -> None:
         click.echo(f"NOTE: {note}")
     click.echo("next:  1. Gradescope, Configure Autograder: upload " + str(built.autograder_zip.path))
     for number, sample in enumerate((built.solved, built.blank), start=2):
-        click.echo(f"       {number}. Test Autograder with {sample.artifact.path.name}: expect {sample.score:g}/{sample.points:g}")
+        expected = f"{sample.score:g}/{sample.points:g}"
+        click.echo(f"       {number}. Test Autograder with {sample.artifact.path.name}: expect {expected}")
 
 
 def _print_matrix(verdicts: Sequence[Any], numbers: dict[str, str]) -> None:
@@ -340,5 +343,10 @@ def _print_matrix(verdicts: Sequence[Any], numbers: dict[str, str]) -> None:
         table.add_column(name)
     for verdict in verdicts:
         cells = [Text(signs[verdict.items.get(slug, UNTRIED)]) for slug in numbers]
-        table.add_row(Text(verdict.kind), Text(verdict.id), *cells, Text("ok" if verdict.ok else "OFF", style="green" if verdict.ok else "red"))
+        table.add_row(
+            Text(verdict.kind),
+            Text(verdict.id),
+            *cells,
+            Text("ok" if verdict.ok else "OFF", style="green" if verdict.ok else "red"),
+        )
     _console().print(table)

@@ -42,7 +42,11 @@ class Cell:
 
 
 def confine(cell: Cell, parent: int) -> None:
-    """Confine this process, whose parent is ``parent``. Raises OSError when a step fails: better no worker than a free one."""
+    """Confine this process, whose parent is ``parent``.
+
+    Raises:
+        OSError: a step failed: better no worker than a free one.
+    """
     limits = [
         (resource.RLIMIT_AS, cell.memory * MiB),
         (resource.RLIMIT_FSIZE, MAX_FILE),

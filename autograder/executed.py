@@ -35,7 +35,9 @@ def executed(home: Path) -> dict[str, frozenset[str]]:
     command = [sys.executable, "-I", "-B", __file__, str(Path(__file__).parents[1]), str(home)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise GraderError(f"the reference does not pass its own tests inline: {(done.stderr or done.stdout).strip()[-300:]}")
+        raise GraderError(
+            f"the reference does not pass its own tests inline: {(done.stderr or done.stdout).strip()[-300:]}"
+        )
     found: dict[str, list[str]] = json.loads(done.stdout.splitlines()[-1])
     return {test: frozenset(functions) for test, functions in found.items()}
 

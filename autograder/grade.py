@@ -1,14 +1,14 @@
-"""Grade one submission: stage it where workers can read it, run the session in a process of its own, read the results."""
+"""Grade one submission: stage it where workers can read it, run the session in another process, read the results."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
 import secrets
 import shutil
 import stat
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from .confine import can_change_uid
 from .feedback.assignment import Assignment, load_assignment
 from .feedback.errors import InputError
+from .host import BAD_JOB, Host
 from .secret import secret_of
-from .session import GRADER_FAILED, OK, Job
+from .session import OK, Job
 from .submission import Taken, take
 
 SPARE_SECONDS = 30.0  # beyond the run's own budget, before the session is killed
@@ -57,7 +57,7 @@ class Graded:
     @property
     def total(self) -> float:
         """The sum of all scores."""
-        return round(sum(row["score"] for row in self.results["tests"]), 2)
+        return round(sum(self.scores.values()), 2)
 
 
 def grade(
@@ -68,6 +68,7 @@ def grade(
     secret: bytes | None = None,
     items: Sequence[str] = (),
     tests: Sequence[str] = (),
+    host: Host | None = None,
 ) -> Graded:
     """Grade a folder or a zip in isolation.
 
@@ -78,6 +79,7 @@ def grade(
         secret: seed of the hidden inputs; None for the one that lies in ``home``, or the development secret.
         items: only these items, by slug.
         tests: only these tests, as "file::function".
+        host: runs the session; None for one of its own. A caller with many submissions keeps one.
 
     Raises:
         InputError: the submission, the home or the results path is unusable.
@@ -86,25 +88,13 @@ def grade(
     require_reachable()
     with staged(submission, home, assignment) as (staging, taken):
         job = make_job(assignment, home, staging, taken, results or staging / "results.json", secret, items, tests)
-        command = [sys.executable, "-I", "-B", str(Path(__file__).with_name("session.py")), str(Path(__file__).parents[1])]
-        try:
-            done = subprocess.run(
-                command,
-                input=msgspec.json.encode(job),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                timeout=assignment.budgets.run + SPARE_SECONDS,
-                check=False,
-            )
-            code, staff, complaint = done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
-        except subprocess.TimeoutExpired:
-            code, staff, complaint = GRADER_FAILED, "", "the session did not end in time"
-        if code == 2:
-            raise InputError(complaint.strip().splitlines()[-1] if complaint.strip() else "the session refused its job")
+        with contextlib.nullcontext(host) if host is not None else contextlib.closing(Host()) as runner:
+            answer = runner.run(job, assignment.budgets.run + SPARE_SECONDS)
+        if answer.code == BAD_JOB:
+            raise InputError(answer.stderr.strip().rpartition("\n")[2] or "the session refused its job")
         document = json.loads(Path(job.results).read_text(encoding="utf-8"))
-    if code != OK and complaint:
-        staff += f"\n{complaint}"
-    return Graded(document, staff, failed=code != OK)
+    staff = "\n".join(part for part in (answer.stdout, answer.stderr) if part)
+    return Graded(document, staff, failed=answer.code != OK)
 
 
 @contextmanager
@@ -176,7 +166,12 @@ def require_reachable() -> None:
     """
     if not can_change_uid():
         return
-    paths = [Path(sys.executable).resolve(), Path(os.__file__).resolve(), Path(np.__file__).resolve(), Path(__file__).resolve()]
+    paths = [
+        Path(sys.executable).resolve(),
+        Path(os.__file__).resolve(),
+        Path(np.__file__).resolve(),
+        Path(__file__).resolve(),
+    ]
     for path in (*paths, Path(sys.prefix).resolve(), Path(tempfile.gettempdir()).resolve()):
         for step in (path, *path.parents):
             mode = step.stat().st_mode
@@ -184,5 +179,5 @@ def require_reachable() -> None:
             if not mode & wanted:
                 raise InputError(
                     f"{step} is closed to other users, and student code runs as another user: "
-                    f"move {'the interpreter' if path in paths[:3] else 'it'} elsewhere, or open that folder (chmod o+x)"
+                    f"open that folder to them (chmod o+x), or keep {path} somewhere else"
                 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -33,7 +34,7 @@ ENGINE = Path(__file__).resolve().parent
 START_SECONDS = 60.0  # importing torch on half a core takes several seconds
 READY_SECONDS = 10.0
 CONTROL_SECONDS = 15.0
-THREADS = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 UIDS_PER_RUN = 512
 
 
@@ -53,12 +54,13 @@ class Zygote:
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 cwd="/",
+                start_new_session=True,  # a Ctrl-C is ours: it must live to sweep its workers
             )
         self._control = ours
         self._ready = False
 
     def ask(self, request: dict[str, object], descriptor: int | None = None) -> dict[str, int]:
-        """One request and its answer. Raises GraderError when the zygote is gone or silent."""
+        """One request and its answer. Raises GraderError when the zygote is gone or silent, now and ever after."""
         try:
             if not self._ready:
                 self._control.settimeout(START_SECONDS)
@@ -68,13 +70,14 @@ class Zygote:
             descriptors = [] if descriptor is None else [descriptor]
             socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
             return self._answer()
-        except OSError as error:
+        except (OSError, GraderError) as error:
+            self._control.close()  # a late answer must not be taken for that to the next request
             raise GraderError(f"the zygote does not answer ({error or 'time-out'})") from None
 
     def _answer(self) -> dict[str, int]:
         data = self._control.recv(1 << 16)
         if not data:
-            raise GraderError("the zygote has ended")
+            raise GraderError("it has ended")
         answer: dict[str, int] = json.loads(data)
         return answer
 
@@ -155,7 +158,7 @@ class Pool:
         self._deadlines, self._reference_folder = deadlines, reference
         self._uids = _uids()
         self._zygotes = {False: Zygote(torch=False)}
-        self._reference: tuple[Zygote, int, socket.socket] | None = None
+        self._reference: socket.socket | None = None
         self.report = Report(own_uid=can_change_uid())
 
     @contextmanager
@@ -228,20 +231,17 @@ class Pool:
                     target.chmod(0o644)
 
     def reference_student(self, alias: str) -> Student:
-        """The reference in a trusted worker with torch, by the same handles: one for the whole run."""
+        """The reference in a trusted worker with torch, by the same handles. One for the whole run."""
         zygote = self._zygote(torch=True)
         post = Post(str(self._reference_folder), self._assignment.package, alias, "/", trusted=True)
-        pid, sock = _fork(zygote, post, Cell(None, 0, 0))
-        _wait_until_ready(sock)
-        self._reference = (zygote, pid, sock)
-        return Student(WorkerLink(sock, None, Report()))
+        _, self._reference = _fork(zygote, post, Cell(None, 0, 0))
+        _wait_until_ready(self._reference)
+        return Student(WorkerLink(self._reference, None, Report()), ours=True)
 
     def close(self) -> None:
         """End every zygote and every worker."""
         if self._reference is not None:
-            zygote, pid, sock = self._reference
-            sock.close()
-            zygote.ask({"do": "sweep", "pid": pid, "uid": None})
+            self._reference.close()
         for zygote in self._zygotes.values():
             zygote.close()
 
@@ -261,7 +261,11 @@ class Pool:
 def _fork(zygote: Zygote, post: Post, cell: Cell) -> tuple[int, socket.socket]:
     ours, theirs = socket.socketpair()
     with theirs:
-        answer = zygote.ask({"do": "fork", "post": asdict(post), "cell": asdict(cell)}, theirs.fileno())
+        try:
+            answer = zygote.ask({"do": "fork", "post": asdict(post), "cell": asdict(cell)}, theirs.fileno())
+        except GraderError:
+            ours.close()
+            raise
     return answer["pid"], ours
 
 
@@ -273,8 +277,9 @@ def _wait_until_ready(sock: socket.socket) -> None:
 
 
 def _uids() -> Iterator[int]:
-    """Uids that no other run uses: a block of our own, chosen by our pid, inside what this namespace maps.
+    """Uids that no other run uses: a block of our own, chosen at random, inside what this namespace maps.
 
+    Not by our pid: containers of one host have the same small ones, and the kernel counts a uid's processes over all.
     The block is reused from its start after UIDS_PER_RUN tests: by then nothing of the first ones lives.
     """
     mapped = 1 << 32
@@ -285,6 +290,6 @@ def _uids() -> Iterator[int]:
         pass
     low = min(1 << 30, mapped // 2)
     blocks = max(1, (min(mapped, (1 << 32) - 2) - low) // UIDS_PER_RUN)
-    base = low + (os.getpid() % blocks) * UIDS_PER_RUN
+    base = low + secrets.randbelow(blocks) * UIDS_PER_RUN
     while True:
         yield from range(base, base + UIDS_PER_RUN)

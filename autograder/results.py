@@ -112,9 +112,11 @@ def _text(row: ItemScore, heading: Heading) -> list[str]:
     passed = sum(outcome.state == scores.PASSED for _, outcome in row.cases)
     lines = [f"{row.label}: {passed} of {len(row.cases)} checks pass"]
     if row.state == scores.NOT_STARTED:
-        return ["not started: the function still says \"not implemented\""]
+        return ['not started: the function still says "not implemented"']
     if row.state == scores.GRADER_ERROR:
-        lines.append("The grader itself failed here. This is not your code's fault: staff have been told and will regrade.")
+        lines.append(
+            "The grader itself failed here. This is not your code's fault: staff have been told and will regrade."
+        )
     lines += _failures(row)
     return lines
 

@@ -27,7 +27,9 @@ def read_secret(path: Path) -> bytes:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     if not MIN_LENGTH <= len(secret) <= MAX_LENGTH:
-        raise InputError(f"{path}: a secret has {MIN_LENGTH} to {MAX_LENGTH} bytes; make one with: openssl rand -hex 32")
+        raise InputError(
+            f"{path}: a secret has {MIN_LENGTH} to {MAX_LENGTH} bytes; make one with: openssl rand -hex 32"
+        )
     return secret
 
 

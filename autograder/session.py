@@ -1,19 +1,15 @@
 """One isolated run, in a trusted process of its own: start the workers, run pytest, keep results.json up to date.
 
-Started by ``grade`` with a job on standard input, or called by ``entry`` on the platform. It may be killed at any
+Called in a fork of ``host`` or, on the platform, by ``entry``. It may be killed at any
 moment: what was earned so far is on disk, and the workers end with it.
 """
 
 from __future__ import annotations
 
-import sys
-
-if __name__ == "__main__":  # run as a file by an isolated interpreter: find our own package, and nothing else
-    sys.path.insert(0, sys.argv[1])
-
 import contextlib
 import os
 import platform
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -25,15 +21,15 @@ import msgspec
 import numpy as np
 import pytest
 
-from autograder import gradescope, results
-from autograder.confine import hide_from_others
-from autograder.deadlines import Deadlines
-from autograder.feedback import plugin as feedback
-from autograder.feedback import scores
-from autograder.feedback.assignment import Assignment, Item, load_assignment
-from autograder.feedback.handles import Student
-from autograder.feedback.scores import Case, Outcome
-from autograder.pool import Pool
+from . import gradescope, results
+from .confine import hide_from_others
+from .deadlines import Deadlines
+from .feedback import plugin as feedback
+from .feedback import scores
+from .feedback.assignment import Assignment, Item, load_assignment
+from .feedback.handles import Student
+from .feedback.scores import Case, Outcome
+from .pool import Pool
 
 OK, GRADER_FAILED = 0, 3
 FAULT = (
@@ -93,8 +89,8 @@ class Isolated:
             if feedback.CASE not in test.stash:
                 self.faults.append(f"{test.nodeid} is no graded test: it has no @item")
         if self.job.tests:
-            wanted = set(self.job.tests)
-            items[:] = [test for test in items if feedback.CASE in test.stash and _name(test.stash[feedback.CASE]) in wanted]
+            graded = [test for test in items if feedback.CASE in test.stash]
+            items[:] = [test for test in graded if _name(test.stash[feedback.CASE]) in self.job.tests]
         elif not self.job.items:
             self._check_coverage(self.graded)
         self.write()
@@ -197,7 +193,8 @@ def run(job: Job) -> int:
 def _arguments(job: Job, home: Path, staging: Path) -> list[str]:
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # what else is installed here is none of our business
     arguments = ["-c", os.devnull, "--rootdir", str(home), "--confcutdir", str(home / "tests"), "--noconftest"]
-    arguments += ["-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:doctest", "-p", "no:junitxml", "-p", "no:faulthandler"]
+    for plugin in ("cacheprovider", "terminal", "doctest", "junitxml", "faulthandler"):
+        arguments += ["-p", f"no:{plugin}"]
     arguments += ["-p", "autograder.feedback.plugin", "--import-mode=importlib", "--assert=plain", "--capture=no"]
     arguments += ["--continue-on-collection-errors", "-o", f"assignment={home / 'assignment.toml'}"]
     arguments += ["--submission", str(staging / "submission"), "--reference", str(home / "solutions")]
@@ -235,13 +232,3 @@ def _tell_staff(plugin: Isolated) -> None:
     for line in say:
         sys.stdout.write(gradescope.clean(line) + "\n")
     sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    from autograder.feedback.errors import InputError
-
-    try:
-        sys.exit(run(msgspec.json.decode(sys.stdin.buffer.read(), type=Job)))
-    except InputError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(2)

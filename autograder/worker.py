@@ -12,7 +12,7 @@ import signal
 import socket
 import sys
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -52,19 +52,27 @@ def serve(sock: socket.socket, post: Post, cell: Cell, parent: int) -> NoReturn:
         _close_all_but(sock.fileno())
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE):
             signal.signal(number, signal.SIG_IGN if number == signal.SIGPIPE else signal.SIG_DFL)
-        random.seed(0)  # the same submission gets the same score each time
-        np.random.seed(0)  # noqa: NPY002 - the generator that students may use
+        _seed()
         os.chdir(post.scratch)
         os.environ.update(HOME=post.scratch, TMPDIR=post.scratch)
         if not post.trusted:
             confine(cell, parent)
         sys.dont_write_bytecode = True
-        sys.path.insert(0, post.folder)
+        sys.path[0] = post.folder  # in the place of the engine's parent: what lies there is none of theirs
         gc.enable()
         _answer_requests(sock, post)
         code = 0
     finally:
         os._exit(code)
+
+
+def _seed() -> None:
+    """The same submission gets the same score each time: every generator that it may use starts alike."""
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002 - the generator that students may use
+    torch: Any = sys.modules.get("torch")
+    if torch is not None:
+        torch.manual_seed(0)
 
 
 def _answer_requests(sock: socket.socket, post: Post) -> None:
@@ -92,5 +100,3 @@ def _close_all_but(kept: int) -> None:
     """Sockets of the zygote and of other workers must not be found here."""
     os.closerange(3, kept)
     os.closerange(kept + 1, 65536 if os.sysconf("SC_OPEN_MAX") > 65536 else os.sysconf("SC_OPEN_MAX"))
-
-

@@ -28,8 +28,8 @@ import time
 from typing import Any
 
 PRELOAD = (
-    "bisect collections copy py_compile importlib.util dataclasses fractions functools heapq itertools math operator random re statistics string "
-    "typing numpy numpy.linalg numpy.random"
+    "bisect collections copy dataclasses fractions functools heapq importlib.util itertools math operator py_compile "
+    "random re statistics string typing numpy numpy.linalg numpy.random autograder.worker"
 ).split()
 # torch._dynamo is imported by the first optimiser: in every worker it would cost most of a second
 PRELOAD_TORCH = ("torch", "torch.nn", "torch.nn.functional", "torch.optim", "torch._dynamo")
@@ -43,9 +43,6 @@ def main(control: socket.socket, torch: bool) -> None:
 
     for name in (*PRELOAD, *(PRELOAD_TORCH if torch else ())):
         importlib.import_module(name)
-    from autograder import worker
-    from autograder.confine import Cell
-
     threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
     if threads != 1:
         raise RuntimeError(f"{threads} threads after the imports: a fork could hang")
@@ -54,20 +51,36 @@ def main(control: socket.socket, torch: bool) -> None:
     gc.freeze()
     control.send(json.dumps({"ready": os.getpid()}).encode())
     live: dict[int, int | None] = {}
+    try:
+        _serve(control, live)
+    finally:
+        for pid, uid in live.items():
+            sweep(pid, uid)
+
+
+def _serve(control: socket.socket, live: dict[int, int | None]) -> None:
+    """Fork and sweep on request; ``live`` holds what runs. Returns when the control socket closes."""
+    from autograder import worker
+    from autograder.confine import Cell
+
+    parent = os.getpid()
     while True:
         try:
             data, descriptors, _, _ = socket.recv_fds(control, MAX_REQUEST, 1)
         except OSError:
             data = b""
         if not data:
-            break
+            return
         request: dict[str, Any] = json.loads(data)
         if request["do"] == "fork":
             pid = os.fork()
             if pid == 0:
-                control.close()
-                sock = socket.socket(fileno=descriptors[0])
-                worker.serve(sock, worker.Post(**request["post"]), Cell(**request["cell"]), os.getppid())
+                try:
+                    control.close()
+                    sock = socket.socket(fileno=descriptors[0])
+                    worker.serve(sock, worker.Post(**request["post"]), Cell(**request["cell"]), parent)
+                finally:
+                    os._exit(1)  # a child must never go on as a zygote
             live[pid] = request["cell"]["uid"]
             answer = {"pid": pid}
         else:
@@ -78,9 +91,7 @@ def main(control: socket.socket, torch: bool) -> None:
         try:
             control.send(json.dumps(answer).encode())
         except OSError:
-            break
-    for pid, uid in live.items():
-        sweep(pid, uid)
+            return
 
 
 def sweep(pid: int, uid: int | None) -> int:

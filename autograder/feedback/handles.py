@@ -279,21 +279,7 @@ def _in_place(name: str) -> Callable[..., NoReturn]:
 for _name in ("add", "sub", "mul", "truediv", "matmul", "pow"):
     setattr(Handle, f"__{_name}__", _operator(_name, reflected=False))
     setattr(Handle, f"__r{_name}__", _operator(_name, reflected=True))
-for _name in (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "matmul",
-    "pow",
-    "floordiv",
-    "mod",
-    "and",
-    "or",
-    "xor",
-    "lshift",
-    "rshift",
-):
+for _name in "add sub mul truediv matmul pow floordiv mod and or xor lshift rshift".split():
     setattr(Handle, f"__i{_name}__", _in_place(_name))
 for _method, _wanted in _REFUSED.items():
     setattr(Handle, _method, _refusing(_wanted))

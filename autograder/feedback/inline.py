@@ -62,7 +62,8 @@ def load_as(folder: Path, package: str, name: str) -> None:
         raise InputError(f"{folder}: no package {package!r} here")
     forget(name)
     spec = importlib.util.spec_from_file_location(name, start, submodule_search_locations=[str(start.parent)])
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)

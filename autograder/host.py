@@ -1,0 +1,162 @@
+"""A trusted process that has pytest and numpy imported and forks a session for each job.
+
+One submission needs one job; an audit or a class hundreds, and starting an interpreter would cost more than most of
+them. Nothing of a job outlives it: each runs in a fork of its own.
+
+As a program (``python -I -B host.py ENGINE_PARENT``) it reads one job a line from standard input and answers with one
+line of JSON: exit code, standard output, standard error. It ends when its input closes.
+"""
+
+from __future__ import annotations
+
+import sys
+
+if __name__ == "__main__":  # run as a file by an isolated interpreter: find our own package, and nothing else
+    sys.path.insert(0, sys.argv[1])
+
+import contextlib
+import io
+import os
+import selectors
+import subprocess
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from autograder.confine import die_with
+from autograder.feedback.errors import GraderError, InputError
+from autograder.session import GRADER_FAILED, Job, run
+
+BAD_JOB = 2
+END_SECONDS = 10.0
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """How a session ended."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+class Host:
+    """The near side of one host process. Starts with the first job; for one thread at a time."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def run(self, job: Job, seconds: float) -> Answer:
+        """Run a job to its end, ``seconds`` at most; a session that takes longer is killed with its host."""
+        if self._process is None:
+            command = [sys.executable, "-I", "-B", __file__, str(Path(__file__).parents[1])]
+            threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **threads}
+            )
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(msgspec.json.encode(job) + b"\n")
+            process.stdin.flush()
+            line = _line(process.stdout.fileno(), time.monotonic() + seconds)
+        except OSError:
+            line = b""
+        if line is None:
+            self.kill()
+            return Answer(GRADER_FAILED, "", "the session did not end in time")
+        if not line:
+            self.kill()
+            return Answer(GRADER_FAILED, "", "the session was killed")
+        return msgspec.json.decode(line, type=Answer)
+
+    def kill(self) -> None:
+        """End the host and its session at once; their workers end with them."""
+        if self._process is not None:
+            self._process.kill()
+        self.close()
+
+    def close(self) -> None:
+        """End the host: END_SECONDS at most."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(OSError):
+                pipe.close()
+        try:
+            process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _line(descriptor: int, deadline: float) -> bytes | None:
+    """Everything up to the next end of line; b"" at the end of input; None at the deadline."""
+    data = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        while not data.endswith(b"\n"):
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                return None
+            part = os.read(descriptor, 1 << 16)
+            if not part:
+                return b""
+            data += part
+    return data
+
+
+def _main() -> None:
+    import pytest
+
+    with tempfile.TemporaryDirectory() as empty, contextlib.redirect_stdout(io.StringIO()):
+        # pytest imports most of itself only now; an empty run does it once for all jobs
+        pytest.main(["-c", os.devnull, "--rootdir", empty, "--noconftest", "-p", "no:cacheprovider", "-q", empty])
+    parent = os.getpid()
+    for line in sys.stdin.buffer:
+        with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+            child = os.fork()
+            if child == 0:
+                code = GRADER_FAILED
+                try:
+                    die_with(parent)
+                    for file, descriptor in ((stdout, 1), (stderr, 2)):
+                        os.dup2(file.fileno(), descriptor)
+                    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+                    code = _session(line)
+                finally:
+                    sys.stdout.flush()
+                    sys.stderr.flush()
+                    os._exit(code)
+            _, status = os.waitpid(child, 0)
+            answer = Answer(os.waitstatus_to_exitcode(status), _text(stdout), _text(stderr))
+        os.write(1, msgspec.json.encode(answer) + b"\n")
+
+
+def _session(line: bytes) -> int:
+    try:
+        return run(msgspec.json.decode(line, type=Job))
+    except InputError as error:
+        sys.stderr.write(f"{error}\n")
+        return BAD_JOB
+    except GraderError as error:
+        sys.stderr.write(f"{error}\n")
+        return GRADER_FAILED
+    except Exception:
+        traceback.print_exc()
+        return GRADER_FAILED
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        _main()
