@@ -282,3 +282,9 @@ def strict(path: Path) -> Any:
         raise AssertionError(f"{path} holds {name}")
 
     return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """For test modules to import; they need ``pytest_plugins = ["pytester"]`` too."""
+    return Project(pytester, monkeypatch)
