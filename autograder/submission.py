@@ -28,6 +28,7 @@ from .feedback.errors import InputError
 from .upload import MAX_DEPTH, Entry, UnusableError, Upload, Where, open_upload, shown
 
 MAX_NOTES = 10
+_MAX_LISTED = 8  # names in one note
 _MAX_SEARCH = 2_000  # entries looked at when a missing file is searched for elsewhere
 _MAX_SEARCH_DEPTH = 4
 
@@ -226,18 +227,22 @@ def _about_missing(
 def _about_others(
     places: Mapping[Where, Mapping[str, Entry]], assignment: Assignment, given: Collection[str]
 ) -> list[str]:
-    """What was left out and why, where a word is worth it."""
-    found = (entry for entries in places.values() for entry in entries.values())
-    others = sorted((e for e in found if e.name not in assignment.files), key=lambda e: e.name)
-    notes = []
-    for entry in others:
-        reason = _why_not(entry, given)
+    """What was left out and why, where a word is worth it: a line for each reason."""
+    reasons: dict[str, list[str]] = {}
+    found = {name: entry for entries in places.values() for name, entry in entries.items()}
+    for name in sorted(found.keys() - assignment.files.keys()):
+        reason = _why_not(found[name], given)
         if reason:
-            notes.append(f"{shown(entry.name)} was not used: {reason}")
-    own = sorted({entry.name for entry in others if entry.name in given})
-    if own:
-        notes.append(f"your {', '.join(own)} {'was' if len(own) == 1 else 'were'} not used: the grader has its own")
-    return notes
+            reasons.setdefault(reason, []).append(shown(name))
+    return [f"{_listed(names)} not used: {reason}" for reason, names in reasons.items()]
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) > _MAX_LISTED:
+        names = [*names[: _MAX_LISTED - 1], f"{len(names) - _MAX_LISTED + 1} more"]
+    if len(names) == 1:
+        return f"{names[0]} was"
+    return f"{', '.join(names[:-1])} and {names[-1]} were"
 
 
 def _why_not(entry: Entry, given: Collection[str]) -> str:
@@ -245,7 +250,7 @@ def _why_not(entry: Entry, given: Collection[str]) -> str:
     if entry.kind == "link":
         return "links are not followed"
     if name in given:
-        return ""
+        return "the grader has its own"
     if entry.kind == "other":
         return "it is not a regular file"
     if name in _SETTINGS:
