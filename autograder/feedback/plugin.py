@@ -239,7 +239,13 @@ def _marks(test: pytest.Function) -> marks.Marks:
         problem = "public tests have no reference"
     if problem:
         raise marks.BadTest(f"{test.path.name}: {test.originalname}: {problem}")
-    return marks.read_marks(test.function, bool(parametrized))
+    mark = marks.read_marks(test.function, bool(parametrized))
+    for name, decorated in (("set_score", mark.partial), ("set_leaderboard_value", mark.leaderboard is not None)):
+        if name in test.fixturenames and not decorated:
+            raise marks.BadTest(
+                f"{test.path.name}: {test.originalname}: nothing gives it {name}; its decorator is missing"
+            )
+    return mark
 
 
 def _has_ids(mark: pytest.Mark) -> bool:

@@ -269,7 +269,10 @@ def check_document(path: Path, document: dict[str, Any], told: Assignment, rows:
         assert entry.get("status") in {"passed": ("passed",), "grader error": (None,), "not run": (None,)}.get(
             row.state, ("failed",)
         )
-        assert all((outcome.state == scores.PASSED) == (outcome.fraction == 1) for _, outcome in row.cases)
+        for _, outcome in row.cases:
+            assert 0 <= outcome.fraction <= 1
+            assert (outcome.fraction == 1) >= (outcome.state == scores.PASSED)
+            assert (outcome.fraction < 1) >= (outcome.state in (scores.FAILED, scores.NOT_STARTED, scores.LATE))
     results.write(path, document)
     assert strict(path) == document
     path.unlink()

@@ -389,6 +389,16 @@ REFUSED = [
         "def test_x(student, n): pass",
         "neither skipped nor expected to fail",
     ),
+    (
+        "set-score-alone",
+        '@item("total")\ndef test_x(student, set_score): pass',
+        "test_x: nothing gives it set_score; its decorator is missing",
+    ),
+    (
+        "set-leaderboard-value-alone",
+        '@item("total")\n@partial_credit(1)\ndef test_x(student, set_score, set_leaderboard_value): pass',
+        "test_x: nothing gives it set_leaderboard_value; its decorator is missing",
+    ),
     ("subtests", '@item("total")\ndef test_x(student, subtests): pass', "subtests are no tests of their own"),
     (
         "testcase",
