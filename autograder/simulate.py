@@ -95,7 +95,7 @@ def simulate(
     Args:
         submission: a folder or a zip.
         archive: the autograder zip.
-        metadata: submission_metadata.json; one of a submission in time by default.
+        metadata: submission_metadata.json; one of a submission in time by default. The rows must add up to its points.
         cache: where images are kept; other users must reach it when we are root.
         timeout: seconds, the platform's default if None.
         results: where to write what the site stores: the document, or null.
@@ -120,7 +120,7 @@ def simulate(
             posted = _post(root, run, limit)
     if results is not None:
         write_file(results, json.dumps(posted.document, indent=1).encode("utf-8"))
-    return _simulated(posted, run, _problems(posted, run, about), left_out, built=image.built)
+    return _simulated(posted, run, _problems(posted, run, _points(metadata)), left_out, built=image.built)
 
 
 def simulate_home(
@@ -146,8 +146,9 @@ def simulate_home(
     assignment = load_assignment(home / "assignment.toml")
     about = read_metadata(str(metadata or "on-time"), assignment.title, assignment.points)
     _require_writable(results)
-    with open_upload(submission):  # a wrong path should not wait for a build
-        pass
+    with open_upload(submission) as upload:  # a wrong path should not wait for a build
+        if not any(True for _ in upload.entries(())):
+            raise InputError(f"{submission}: nothing inside")
     return simulate(
         submission,
         fresh_archive(home, assignment, tell),
@@ -289,7 +290,7 @@ def _post(root: Path, run: _Run, limit: float) -> gradescope.Posted:
     return gradescope.post(path.read_bytes(), run.stdout)
 
 
-def _problems(posted: gradescope.Posted, run: _Run, about: dict[str, Any]) -> list[str]:
+def _problems(posted: gradescope.Posted, run: _Run, points: float | None) -> list[str]:
     problems: list[str] = []
     if run.error:
         problems.append(run.error)
@@ -300,7 +301,7 @@ def _problems(posted: gradescope.Posted, run: _Run, about: dict[str, Any]) -> li
     if run.left_behind:
         problems.append("processes of the run lived on after it")
     if posted.outcome == "posted" and posted.document is not None and not run.timed_out:
-        problems += dict.fromkeys([*posted.doubts, *gradescope.validate(posted.document, _points(about))])
+        problems += dict.fromkeys([*posted.doubts, *gradescope.validate(posted.document, points)])
     elif posted.outcome != "posted" and not run.error:
         problems.append(_LOST[posted.outcome])
     return problems
@@ -313,9 +314,10 @@ _LOST = {
 }
 
 
-def _points(about: dict[str, Any]) -> float | None:
+def _points(metadata: dict[str, Any] | None) -> float | None:
+    """The assignment's points, where the caller has stated them."""
     try:
-        return float(about["assignment"]["total_points"])
+        return float((metadata or {})["assignment"]["total_points"])
     except (KeyError, TypeError, ValueError):
         return None
 

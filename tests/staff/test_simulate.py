@@ -180,6 +180,11 @@ def test_what_only_luck_keeps_from_going_wrong_is_a_problem(running: Run) -> Non
     )
 
 
+def test_without_metadata_any_sum_will_do(tmp_path: Path, cache: Path, submission: Path) -> None:
+    """Nobody has said how many points there are."""
+    assert simulate.simulate(submission, make_archive(tmp_path / "a.zip"), cache=cache).problems == ()
+
+
 def test_exit_status_does_not_void_results(running: Run) -> None:
     """They are posted all the same, and the status is a problem."""
     done = running(SAY_RESULTS + "exit 3\n")
@@ -686,9 +691,15 @@ def test_metadata_reaches_the_grader(home: Path, cache: Path, submission: Path, 
     assert own.stdout.endswith('{"id": 7}')
 
 
-def test_a_wrong_path_does_not_wait_for_a_build(home: Path, cache: Path, tmp_path: Path) -> None:
+def test_a_wrong_path_does_not_wait_for_a_build(home: Path, cache: Path, submission: Path, tmp_path: Path) -> None:
     """The submission, the metadata and the results path are looked at before anything is written."""
-    for options in ({}, {"metadata": "early"}, {"results": tmp_path / "no" / "results.json"}):
+    (tmp_path / "empty").mkdir()
+    for name, options in (
+        ("nothing", {}),
+        ("empty", {}),
+        ("submission", {"metadata": "early"}),
+        ("submission", {"results": tmp_path / "no" / "results.json"}),
+    ):
         with pytest.raises(InputError):
-            simulate_home(tmp_path / "nothing", home, cache=cache, **options)  # type: ignore[arg-type]
+            simulate_home(tmp_path / name, home, cache=cache, **options)  # type: ignore[arg-type]
     assert not (home / "dist").exists()
