@@ -90,17 +90,39 @@ candidates() {
   done
 }
 
-# inspect PYTHON: sets python (the real executable), version and why (empty when it will do for everybody); 1 when it
-# cannot be used at all.
-inspect() {
-  local answer stdlib
+# ask PYTHON: sets python (the real executable), version, stdlib and why; 1 when it cannot be used, and why says why.
+ask() {
+  local answer
   answer=$(probe "$1")
-  python="" version="" why=$answer
+  python="" version="" stdlib="" why=$answer
   [[ ${answer%%$'\n'*} == ok ]] || return 1
   { read -r _ && read -r version && read -r python && read -r stdlib; } <<<"$answer"
-  why=$(unreadable "$python")
-  [[ -n $why ]] || why=$(unreadable "$stdlib")
-  [[ -z $why ]] || why="other users cannot read $why"
+  why=""
+}
+
+# runs_for_others PYTHON, for root: starts it as nobody. A library that it needs may lie in a private folder, too. Where
+# root may not change user (some containers) there is no answer, and no other user either.
+runs_for_others() {
+  "$1" -I -c '
+import errno, subprocess, sys
+try:
+    run = subprocess.run([sys.argv[1], "-I", "-c", ""], user=65534, group=65534, extra_groups=[], stderr=-3)
+except OSError as error:
+    sys.exit(error.errno not in (errno.EPERM, errno.EINVAL))
+sys.exit(run.returncode != 0)' "$1" </dev/null
+}
+
+# inspect PYTHON: ask, and when others cannot use it, why names what is closed to them.
+inspect() {
+  local closed
+  ask "$1" || return 1
+  closed=$(unreadable "$python")
+  [[ -n $closed ]] || closed=$(unreadable "$stdlib")
+  if [[ -n $closed ]]; then
+    why="other users cannot read $closed"
+  elif is_root && ! runs_for_others "$python"; then
+    why="other users cannot run it: a library that it needs is closed to them"
+  fi
 }
 
 is_root() { [[ $EUID -eq 0 ]]; }
@@ -131,11 +153,11 @@ choose_python() {
 
 # same_python VENV: whether it was made with the PYTHON that the user asks for, if any.
 same_python() {
-  local asked
+  local wanted
   [[ -n ${PYTHON:-} ]] || return 0
-  inspect "$PYTHON" || return 1
-  asked=$python
-  inspect "$1/bin/python" && [[ $python == "$asked" ]]
+  ask "$PYTHON" || return 1
+  wanted=$python
+  ask "$1/bin/python" && [[ $python == "$wanted" ]]
 }
 
 # make_venv VENV: a virtual environment that runs, has pip, was not left half-made, and that other users can read.
@@ -251,7 +273,7 @@ install_torch() {
 
 # stamp VENV: what the environment is made from. Another folder, Python or version of a file gives another stamp.
 stamp() {
-  inspect "$1/bin/python" || true
+  ask "$1/bin/python" || true
   printf '%s\n' "$PWD" "$python" "$version"
   cksum setup.sh pyproject.toml constraints.txt requirements.txt requirements-torch.txt 2>/dev/null || true
   if [[ -e $1/torch-missing ]]; then printf 'no torch\n'; fi

@@ -27,6 +27,7 @@ case "$*" in
   *ensurepip*) printf '%s\n' "${ANSWER:-ok}" 3.11.2 "$OPEN/python3" "$OPEN" ;;
   *"-m venv"*) mkdir -p "${@: -1}/bin" && cp "$0" "${@: -1}/bin/python" && echo "venv" >>"$LOG" ;;
   *"import pip"*) ;;
+  *user=65534*) exit "${OTHERS_FAIL:-0}" ;;
   *--dry-run*) echo "pip dry run" >>"$LOG"; while [[ $1 != --report ]]; do shift; done; cp "$REPORT" "$2" ;;
   *"-m pip install"*) echo "pip ${all##*constraints.txt }" >>"$LOG"; exit "${PIP_FAILS:-0}" ;;
   *metadata.version*) grep -qE '^(uv|pip) .*requirements-torch' "$LOG" ;;
@@ -203,6 +204,14 @@ def test_root_refuses_a_private_python_and_says_why(machine: Machine) -> None:
     done = machine.bash(f'is_root() {{ true; }}; candidates() {{ echo "{machine.python}"; }}; choose_python')
     assert done.returncode == 1
     assert done.stderr == f"setup: passed over:\n  {machine.python}: other users cannot read {machine.open}\n"
+
+
+def test_root_refuses_a_python_that_does_not_start_for_others(machine: Machine) -> None:
+    """A library in a private folder is seen by starting the Python as another user."""
+    script = f'is_root() {{ true; }}; candidates() {{ echo "{machine.python}"; }}; choose_python'
+    done = machine.bash(script, OTHERS_FAIL="1")
+    assert done.returncode == 1
+    assert "other users cannot run it: a library that it needs is closed to them" in done.stderr
 
 
 def test_without_root_a_private_python_is_better_than_none(machine: Machine) -> None:
