@@ -270,7 +270,8 @@ def _run(root: Path, limit: float) -> _Run:
             raise
         seconds = time.monotonic() - began
         left_behind = not ends_within(process.pid, _SWEEP_SECONDS)
-        kill_group(process)
+        if left_behind:
+            kill_group(process)
         output.seek(0)
         return _Run(output.read(), process.returncode, seconds, timed_out, left_behind)
 
