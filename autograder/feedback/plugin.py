@@ -240,11 +240,15 @@ def _marks(test: pytest.Function) -> marks.Marks:
     if problem:
         raise marks.BadTest(f"{test.path.name}: {test.originalname}: {problem}")
     mark = marks.read_marks(test.function, bool(parametrized))
-    for name, decorated in (("set_score", mark.partial), ("set_leaderboard_value", mark.leaderboard is not None)):
-        if name in test.fixturenames and not decorated:
-            raise marks.BadTest(
-                f"{test.path.name}: {test.originalname}: nothing gives it {name}; its decorator is missing"
-            )
+    takes = inspect.signature(test.function).parameters
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in takes.values())
+    for name, given in (("set_score", mark.partial), ("set_leaderboard_value", mark.leaderboard is not None)):
+        if name in test.fixturenames and not given:
+            problem = f"nothing gives it {name}; its decorator is missing"
+        if given and name not in takes and not takes_all:
+            problem = f"its decorator gives it {name}, which it does not take"
+    if problem:
+        raise marks.BadTest(f"{test.path.name}: {test.originalname}: {problem}")
     return mark
 
 

@@ -399,6 +399,16 @@ REFUSED = [
         '@item("total")\n@partial_credit(1)\ndef test_x(student, set_score, set_leaderboard_value): pass',
         "test_x: nothing gives it set_leaderboard_value; its decorator is missing",
     ),
+    (
+        "partial-credit-not-taken",
+        '@item("total")\n@partial_credit(1)\ndef test_x(student): pass',
+        "test_x: its decorator gives it set_score, which it does not take",
+    ),
+    (
+        "leaderboard-not-taken",
+        '@item("total")\n@leaderboard("x")\ndef test_x(student): pass',
+        "test_x: its decorator gives it set_leaderboard_value, which it does not take",
+    ),
     ("subtests", '@item("total")\ndef test_x(student, subtests): pass', "subtests are no tests of their own"),
     (
         "testcase",

@@ -235,11 +235,6 @@ TESTS = """
     @item("total")
     def test_ours_xfail(student):
         pytest.xfail("not today")
-
-    @item("total")
-    @partial_credit(1)
-    def test_ours_forgotten_set_score(student):
-        pass
 """
 FAILED, OURS = scores.FAILED, scores.GRADER_ERROR
 UNUSABLE = "the test cannot work with what your code gave"
@@ -318,7 +313,6 @@ TABLE: dict[str, tuple[str, str, str | None]] = {
     "ours_forward": (OURS, "", None),
     "ours_skip": (OURS, "", None),
     "ours_xfail": (OURS, "", None),
-    "ours_forgotten_set_score": (OURS, "", None),
 }
 
 
