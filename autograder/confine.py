@@ -24,6 +24,7 @@ MiB = 1 << 20
 MAX_FILE = 16 * MiB
 MAX_THREADS = 64  # and processes, of the worker's uid
 MAX_OPEN_FILES = 128
+LEAST_IDS = 4096  # a run needs some hundred, and those of the system are to stay out of it
 
 
 @dataclass(frozen=True)
@@ -61,16 +62,42 @@ def confine(cell: Cell, parent: int) -> None:
     _be_killed_first_when_memory_runs_out()
     os.umask(0o077)
     if cell.uid is not None:
-        os.setgroups([])
-        os.setresgid(cell.uid, cell.uid, cell.uid)
-        os.setresuid(cell.uid, cell.uid, cell.uid)
+        become(cell.uid)
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     die_with(parent)
 
 
+def become(uid: int) -> None:
+    """Be this user and nobody else, for good.
+
+    Raises:
+        OSError: the user is root, the kernel refuses, or it says afterwards that we are somebody else.
+    """
+    if uid <= 0:  # 0 is root, and -1 means "leave it as it is"
+        raise PermissionError(f"a worker cannot be user {uid}")
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    ids = {*os.getresuid(), *os.getresgid(), *os.getgroups()}
+    if ids != {uid}:
+        raise PermissionError(f"this process should be user {uid}, it is {sorted(ids)}")
+
+
 def can_change_uid() -> bool:
-    """Whether workers can get a uid of their own here."""
-    return hasattr(os, "geteuid") and os.geteuid() == 0
+    """Whether workers can get a uid of their own here: root, in a namespace that maps more users than itself."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0 and mapped_ids() >= LEAST_IDS
+
+
+def mapped_ids() -> int:
+    """How many ids this user namespace has, users or groups: 1 where only root is mapped, 2**32 outside of any."""
+    counts = [1 << 32]
+    for name in ("uid_map", "gid_map"):
+        try:
+            with open(f"/proc/self/{name}", encoding="ascii") as file:
+                counts.append(max(int(first) + int(count) for first, _, count in (line.split() for line in file)))
+        except (OSError, ValueError):
+            pass  # no such file: no namespaces
+    return min(counts)
 
 
 def die_with(parent: int) -> None:

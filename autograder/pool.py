@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from . import wire
-from .confine import Cell, can_change_uid
+from .confine import Cell, can_change_uid, mapped_ids
 from .deadlines import Deadlines
 from .feedback.assignment import Assignment, Item
 from .feedback.errors import Ended, GraderError, Late, StudentError
@@ -197,7 +197,7 @@ class Pool:
                     self.report.start_seconds.append(time.monotonic() - began)
                     yield sock
             finally:
-                left = zygote.ask({"do": "sweep", "pid": pid, "uid": uid})["left"]
+                left = zygote.ask({"do": "sweep", "pid": pid})["left"]
                 self.report.leftovers += left
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -282,12 +282,7 @@ def _uids() -> Iterator[int]:
     Not by our pid: containers of one host have the same small ones, and the kernel counts a uid's processes over all.
     The block is reused from its start after UIDS_PER_RUN tests: by then nothing of the first ones lives.
     """
-    mapped = 1 << 32
-    try:
-        with open("/proc/self/uid_map", encoding="ascii") as file:
-            mapped = max(int(first) + int(count) for first, _, count in (line.split() for line in file))
-    except (OSError, ValueError):
-        pass
+    mapped = mapped_ids()
     low = min(1 << 30, mapped // 2)
     blocks = max(1, (min(mapped, (1 << 32) - 2) - low) // UIDS_PER_RUN)
     base = low + secrets.randbelow(blocks) * UIDS_PER_RUN

@@ -99,4 +99,4 @@ def _answer_requests(sock: socket.socket, post: Post) -> None:
 def _close_all_but(kept: int) -> None:
     """Sockets of the zygote and of other workers must not be found here."""
     os.closerange(3, kept)
-    os.closerange(kept + 1, 65536 if os.sysconf("SC_OPEN_MAX") > 65536 else os.sysconf("SC_OPEN_MAX"))
+    os.closerange(kept + 1, min(os.sysconf("SC_OPEN_MAX"), 65536))

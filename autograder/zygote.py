@@ -8,7 +8,7 @@ Things that do not work: forking from the trusted process (its memory holds the 
 (``fork`` with threads hangs in BLAS); ``kill`` by process group (a student's ``setsid`` leaves it).
 
 Requests, one datagram each, JSON: ``{"do": "fork", ...}`` with the worker's socket attached, answered by
-``{"pid": n}``; ``{"do": "sweep", "pid": n, "uid": n or null}``, answered by ``{"left": n}``.
+``{"pid": n}``; ``{"do": "sweep", "pid": n}``, answered by ``{"left": n}``. It kills only what it forked.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ import signal
 import socket
 import time
 from typing import Any
+
+from autograder.confine import Cell, become
 
 PRELOAD = (
     "bisect collections copy dataclasses fractions functools heapq importlib.util itertools math operator py_compile "
@@ -61,7 +63,6 @@ def main(control: socket.socket, torch: bool) -> None:
 def _serve(control: socket.socket, live: dict[int, int | None]) -> None:
     """Fork and sweep on request; ``live`` holds what runs. Returns when the control socket closes."""
     from autograder import worker
-    from autograder.confine import Cell
 
     parent = os.getpid()
     while True:
@@ -84,8 +85,8 @@ def _serve(control: socket.socket, live: dict[int, int | None]) -> None:
             live[pid] = request["cell"]["uid"]
             answer = {"pid": pid}
         else:
-            live.pop(request["pid"], None)
-            answer = {"left": sweep(request["pid"], request["uid"])}
+            pid = request["pid"]
+            answer = {"left": sweep(pid, live.pop(pid)) if pid in live else 0}
         for descriptor in descriptors:
             os.close(descriptor)
         try:
@@ -123,9 +124,7 @@ def _kill_as(uid: int) -> None:
     child = os.fork()
     if child == 0:
         try:
-            os.setgroups([])
-            os.setresgid(uid, uid, uid)
-            os.setresuid(uid, uid, uid)
+            become(uid)  # raises rather than let root go on to the next line
             os.kill(-1, signal.SIGKILL)
         finally:
             os._exit(0)
