@@ -6,6 +6,7 @@ rename. There is no top-level score (it would override the sum), and no hidden r
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -57,7 +58,7 @@ def document(
         "output_format": "text",
         "test_output_format": "text",
         "visibility": "visible",
-        "extra_data": dict(heading.extra),
+        "extra_data": _clean(dict(heading.extra)),
         "tests": [_row(row, heading) for row in rows],
     }
     if entries:
@@ -80,7 +81,8 @@ def write(path: Path, results: Mapping[str, Any]) -> None:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise InputError(f"cannot write {path}: {error.strerror}") from None
 
 
@@ -146,6 +148,15 @@ def _failures(row: ItemScore) -> list[str]:
 
 def _message(outcome: Outcome) -> str:
     return "grader error, not your code" if outcome.state == scores.GRADER_ERROR else outcome.message
+
+
+def _clean(value: Any) -> Any:
+    """The same plain data with every text in it cleaned."""
+    if isinstance(value, str):
+        return gradescope.clean(value)
+    if isinstance(value, Mapping):
+        return {_clean(key): _clean(member) for key, member in value.items()}
+    return [_clean(member) for member in value] if isinstance(value, (list, tuple)) else value
 
 
 def _plain(value: float | str) -> float | str:
