@@ -1,7 +1,7 @@
 """The ``autograder`` command. Imports a command's module when it is called; nothing imports this one.
 
 Exit codes: 0 done (whatever the score), 1 the audit or the build check found something, 2 bad input, 3 the grader
-itself failed.
+itself failed, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from . import __version__
+from . import __version__, gradescope
 from .feedback.errors import GraderError, InputError
 
-FOUND, BAD_INPUT, GRADER_FAILED = 1, 2, 3
+FOUND, BAD_INPUT, GRADER_FAILED, INTERRUPTED = 1, 2, 3, 130
 COLOURS = {"passed": "green", "not started": "yellow", "not run": "yellow"}
 
 
@@ -32,11 +32,14 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except InputError as error:
-            click.echo(f"autograder: {error}", err=True)
+            click.echo(f"autograder: {_legal(error)}", err=True)
             ctx.exit(BAD_INPUT)
         except GraderError as error:
-            click.echo(f"autograder: the grader failed: {error}", err=True)
+            click.echo(f"autograder: the grader failed: {_legal(error)}", err=True)
             ctx.exit(GRADER_FAILED)
+        except KeyboardInterrupt:
+            click.echo("autograder: interrupted", err=True)
+            ctx.exit(INTERRUPTED)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -85,7 +88,7 @@ def grade(
     key = read_secret(secret) if secret is not None else None
     if results is not None:
         _require_writable(results)
-    with _working(f"grading {submission.name or submission}"):
+    with _working(f"grading {_legal(submission.name or submission)}"):
         graded = grade_one(submission, root, results=results, secret=key, items=slugs)
     _print_results(graded.results, slugs, verbose)
     if verbose:
@@ -165,7 +168,7 @@ def simulate(home: Path | None, submission: Path, results: Path | None, metadata
 
     if results is not None:
         _require_writable(results)
-    with _working(f"simulating {submission.name or submission}") as tell:
+    with _working(f"simulating {_legal(submission.name or submission)}") as tell:
         outcome = simulate_home(submission, _home(home), metadata=metadata, results=results, tell=tell)
     if outcome.document is not None:
         _print_results(outcome.document, (), verbose)
@@ -223,6 +226,11 @@ def audit(
         sys.exit(FOUND)
 
 
+def _legal(text: object) -> str:
+    """Text of somebody else's, such as a path that a student chose, as one harmless line."""
+    return gradescope.clean(str(text)).replace("\n", " ")
+
+
 def _home(home: Path | None) -> Path:
     """The folder with assignment.toml, solutions/ and tests/."""
     if home is None:
@@ -255,7 +263,7 @@ def _console(stderr: bool = False) -> Console:
 
 @contextmanager
 def _working(what: str) -> Iterator[Callable[[str], None]]:
-    """Say what is going on: a spinner on a terminal, plain lines elsewhere. Yields a function that says what follows."""
+    """Say what is going on: a spinner on a terminal, plain lines elsewhere. Yields a function that says more."""
     console = _console(stderr=True)
     if console.is_terminal:
         with console.status(Text(what)) as status:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import platform
@@ -88,8 +87,15 @@ def grade(
     require_reachable()
     with staged(submission, home, assignment) as (staging, taken):
         job = make_job(assignment, home, staging, taken, results or staging / "results.json", secret, items, tests)
-        with contextlib.nullcontext(host) if host is not None else contextlib.closing(Host()) as runner:
+        runner = Host() if host is None else host
+        try:
             answer = runner.run(job, assignment.budgets.run + SPARE_SECONDS)
+        except BaseException:  # Ctrl-C: nobody waits for this session any more
+            runner.kill()
+            raise
+        finally:
+            if host is None:
+                runner.close()
         if answer.code == BAD_JOB:
             raise InputError(answer.stderr.strip().rpartition("\n")[2] or "the session refused its job")
         document = json.loads(Path(job.results).read_text(encoding="utf-8"))

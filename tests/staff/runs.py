@@ -1,4 +1,4 @@
-"""Helpers for tests of whole runs: a small assignment, submissions, and results that are validated before they are read.
+"""Helpers for tests of whole runs: a small assignment, submissions, and results that are validated before being read.
 
 ``run_and_read`` grades in isolation, ``read_inline`` runs the same tests in a process without a wire. Both apply every
 rule of the platform and return typed rows: no test here looks at an unchecked results.json.
@@ -6,6 +6,8 @@ rule of the platform and return typed rows: no test here looks at an unchecked r
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import json
 import os
 import shutil
@@ -17,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +27,19 @@ import msgspec
 
 from autograder import gradescope
 from autograder.build import package_members
-from autograder.feedback.assignment import Assignment, load_assignment
+from autograder.feedback.assignment import load_assignment
 from autograder.grade import grade, make_job, staged
+from autograder.host import Answer, Host
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = Path(__file__).with_name("scenarios")
 POCKET = SCENARIOS / "pocket"  # the small assignment
 NOT_GRADED = ("staff", "attacks", "kit", "writeup", "experiments", "__pycache__")  # no run reads these
+LOWEST_UID = 10_000  # no worker has a lower one; whoever does is not ours to kill
 PATIENCE = 30.0  # seconds after which something that must happen has not happened
+
+HOST = Host()  # starts with the first job
+atexit.register(HOST.close)
 
 
 @dataclass(frozen=True)
@@ -90,8 +98,8 @@ class Run:
 
 
 def run_and_read(submission: Path, home: Path = ROOT, **options: Any) -> Run:
-    """Grade in isolation; ``options`` are those of ``autograder.grade.grade``."""
-    graded = grade(submission, home, **options)
+    """Grade in isolation; ``options`` are those of ``autograder.grade.grade``. One host serves all tests."""
+    graded = grade(submission, home, **{"host": HOST, **options})
     return read(graded.results, home, graded.staff, graded.failed)
 
 
@@ -131,7 +139,7 @@ def read_file(path: Path, home: Path) -> Run:
 
 
 def read_inline(submission: Path, home: Path = ROOT, *, seed: int = 0, hidden: bool = True) -> Run:
-    """The same tests inline, as ``pytest`` on a laptop runs them, in a process of their own."""
+    """The same tests inline, as ``pytest`` on a laptop runs them, in a process of their own; rows hold all messages."""
     command = [sys.executable, "-B", __file__, str(home), str(submission), str(seed), "hidden" if hidden else ""]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stdout[-3000:] + done.stderr[-3000:]
@@ -189,13 +197,12 @@ def write_submission(
 # --- runs that are cut short ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass
 class Session:
-    """A session process that runs, and the file that it writes."""
+    """A session that runs in a host of its own, and the file that it writes."""
 
-    process: subprocess.Popen[bytes]
+    host: subprocess.Popen[bytes]
     results: Path
-    staging: Path
     home: Path
     users: list[int] = field(default_factory=list)  # uids whose processes must not outlive the test
 
@@ -203,7 +210,6 @@ class Session:
         """The results at the first moment at which ``condition`` holds."""
 
         def met() -> Run | None:
-            assert self.process.poll() is None, "the session ended too early"
             if not self.results.is_file():
                 return None
             run = read_file(self.results, self.home)
@@ -211,33 +217,45 @@ class Session:
 
         return wait_until(met)
 
+    @cached_property
+    def pid(self) -> int:
+        """Of the session itself."""
+        return int(wait_until(lambda: children(self.host.pid))[0])
+
+    @cached_property
     def zygote(self) -> int:
-        """The process id of its zygote."""
-        found = [pid for pid in children(self.process.pid) if b"zygote.py" in command_line(pid)]
-        assert len(found) == 1, found
-        return found[0]
+        """Of its zygote."""
+        return int(wait_until(lambda: [pid for pid in children(self.pid) if b"zygote.py" in command_line(pid)])[0])
+
+    def user(self, processes: int = 1) -> int:
+        """The uid of the worker that runs now, once it has so many processes."""
+        self.users.append(user_of(self.zygote, processes))
+        return self.users[-1]
+
+    def answer(self) -> Answer:
+        """How it ended."""
+        assert self.host.stdout is not None
+        return msgspec.json.decode(self.host.stdout.readline(), type=Answer)
 
 
 @contextmanager
-def started(submission: Path, home: Path, results: Path, assignment: Assignment | None = None) -> Iterator[Session]:
-    """A session of its own process, as ``grade`` starts it. Killed on leaving."""
-    assignment = assignment or load_assignment(home / "assignment.toml")
+def started(submission: Path, home: Path, results: Path) -> Iterator[Session]:
+    """A session in a host of its own, as ``grade`` starts it. Killed on leaving."""
+    assignment = load_assignment(home / "assignment.toml")
     with staged(submission, home, assignment) as (staging, taken):
         job = make_job(assignment, home, staging, taken, results)
-        command = [sys.executable, "-I", "-B", str(ROOT / "autograder" / "session.py"), str(ROOT)]
-        pipe = subprocess.PIPE
-        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
-            assert process.stdin is not None
-            process.stdin.write(msgspec.json.encode(job))
-            process.stdin.close()
-            session = Session(process, results, staging, home)
+        command = [sys.executable, "-I", "-B", str(ROOT / "autograder" / "host.py"), str(ROOT)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as host:
+            assert host.stdin is not None
+            host.stdin.write(msgspec.json.encode(job) + b"\n")
+            host.stdin.flush()
+            session = Session(host, results, home)
             try:
                 yield session
             finally:
-                process.kill()
-                process.wait()
-                for pid in [pid for uid in session.users for pid in processes_of(uid)]:
-                    os.kill(pid, signal.SIGKILL)
+                host.kill()
+                for uid in session.users:
+                    end_user(uid)
 
 
 def wait_until(happened: Callable[[], Any]) -> Any:
@@ -268,25 +286,46 @@ def command_line(pid: int) -> bytes:
         return b""
 
 
+def user_of(zygote: int, processes: int) -> int:
+    """The uid of the worker that a zygote has forked, once so many processes of it run."""
+
+    def found() -> int | None:
+        for worker in children(zygote):
+            uid = _uid(worker)
+            if uid is not None and uid >= LOWEST_UID and len(processes_of(uid)) >= processes:
+                return uid
+        return None
+
+    return int(wait_until(found))
+
+
 def processes_of(uid: int) -> list[int]:
-    """The live processes of a user, zombies aside."""
+    """The live processes of a worker's user, zombies aside."""
+    if uid < LOWEST_UID:
+        raise ValueError(f"{uid} is no worker's user")
     found = []
     for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            status = _status(int(entry))
-            if status.get("Uid", "").split()[:1] == [str(uid)] and not status["State"].startswith("Z"):
-                found.append(int(entry))
+        if entry.isdigit() and _uid(int(entry)) == uid and is_alive(int(entry)):
+            found.append(int(entry))
     return found
 
 
-def uid_of(pid: int) -> int:
-    """The real user id of a process."""
-    return int(_status(pid)["Uid"].split()[0])
+def end_user(uid: int) -> None:
+    """Kill what a failed test has left of a worker's user, and nobody else's processes."""
+    for pid in processes_of(uid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def is_alive(pid: int) -> bool:
     """Whether a process runs; a zombie does not."""
-    return not _status(pid).get("State", "Z").startswith("Z")
+    return not _status(pid).get("State", "Z").startswith(("Z", "X"))
+
+
+def _uid(pid: int) -> int | None:
+    """The real user of a process; None when it is gone."""
+    uids = _status(pid).get("Uid", "").split()
+    return int(uids[0]) if uids else None
 
 
 def _status(pid: int) -> dict[str, str]:
@@ -325,6 +364,7 @@ def _main_inline(home: Path, submission: Path, seed: str, hidden: bool) -> int:
     from autograder import results
     from autograder.feedback import plugin as feedback
 
+    results.SHOWN_TESTS = results.SHOWN_MESSAGES = 10**6  # type: ignore[misc]
     found: list[feedback.GradedSession] = []
 
     class Catch:

@@ -12,14 +12,11 @@ from autograder.feedback import scores
 from autograder.session import FAULT, GRADER_FAILED
 from tests.staff.runs import (
     Run,
-    Session,
-    children,
     copy_home,
     is_alive,
     processes_of,
     read_file,
     started,
-    uid_of,
     wait_until,
     write_submission,
 )
@@ -84,20 +81,6 @@ def outcomes(run: Run) -> int:
     return sum(state != scores.NOT_RUN for state in run.tests.values())
 
 
-def hanging_user(session: Session, processes: int = 2) -> int:
-    """The uid of the worker that hangs, once all of its processes are there."""
-
-    def found() -> int | None:
-        for worker in children(session.zygote()):
-            uid = uid_of(worker)
-            if uid != 0 and len(processes_of(uid)) >= processes:
-                session.users.append(uid)
-                return uid
-        return None
-
-    return int(wait_until(found))
-
-
 def test_results_hold_every_item_before_the_first_test(home: Path, tmp_path: Path) -> None:
     """The first results.json that there is holds a valid row for every item, none of them a zero that looks final."""
     submission = run_of(home, tmp_path, HANGS_AT_ONCE)
@@ -123,9 +106,9 @@ def test_killed_session_leaves_what_was_earned_and_no_process(
     submission = run_of(home, tmp_path, alpha)
     with started(submission, home, tmp_path / "results.json") as session:
         session.wait_for(lambda run: outcomes(run) == ended)
-        zygote, uid = session.zygote(), hanging_user(session)
-        session.process.kill()
-        session.process.wait()
+        zygote, uid = session.zygote, session.user(processes=2)
+        os.kill(session.pid, signal.SIGKILL)
+        assert session.answer().code == -signal.SIGKILL
         run = read_file(session.results, home)
         wait_until(lambda: not processes_of(uid) and not is_alive(zygote))
     assert outcomes(run) == ended
@@ -134,14 +117,25 @@ def test_killed_session_leaves_what_was_earned_and_no_process(
         assert row.status == ("passed" if row.score == row.most else "")
 
 
+def test_killed_host_takes_everything_with_it(home: Path, tmp_path: Path) -> None:
+    """kill -9 of the host, as a cancelled audit or a lost terminal does: session, zygote and workers end too."""
+    submission = run_of(home, tmp_path, HANGS_AT_ONCE)
+    with started(submission, home, tmp_path / "results.json") as session:
+        mine = session.pid, session.zygote
+        uid = session.user(processes=2)
+        session.host.kill()
+        wait_until(lambda: not processes_of(uid) and not any(map(is_alive, mine)))
+        assert set(read_file(session.results, home).states.values()) == {scores.NOT_RUN}
+
+
 def test_killed_zygote_is_a_fault_of_ours(home: Path, tmp_path: Path) -> None:
     """The tests that a dead zygote costs are grader errors; what was earned stays, and the session ends with 3."""
     submission = run_of(home, tmp_path, LOOPS_IN_SPAN)
     with started(submission, home, tmp_path / "results.json") as session:
         session.wait_for(lambda run: outcomes(run) == 8)
-        uid = hanging_user(session, processes=1)
-        os.kill(session.zygote(), signal.SIGKILL)
-        assert session.process.wait() == GRADER_FAILED
+        uid = session.user()
+        os.kill(session.zygote, signal.SIGKILL)
+        assert session.answer().code == GRADER_FAILED
         run = read_file(session.results, home)
         wait_until(lambda: not processes_of(uid))
     assert FAULT in run.output
