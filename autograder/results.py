@@ -66,8 +66,14 @@ def document(
     return result
 
 
-def write(path: Path, results: Mapping[str, Any]) -> None:
+def write(path: Path, results: Mapping[str, Any], durable: bool = True) -> None:
     """Write the file whole, or leave what was there.
+
+    Args:
+        path: of results.json.
+        results: the document.
+        durable: wait until it is on disk, for when the machine itself goes down. Between tests that would take longer
+            than many tests, and a killed process, even by SIGKILL, loses nothing that it has written.
 
     Raises:
         InputError: the folder cannot be written to.
@@ -77,8 +83,9 @@ def write(path: Path, results: Mapping[str, Any]) -> None:
     try:
         with temporary.open("wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):

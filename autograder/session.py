@@ -118,7 +118,7 @@ class Isolated:
 
     def write(self) -> None:
         """Bring results.json up to date."""
-        results.write(Path(self.job.results), self.document())
+        results.write(Path(self.job.results), self.document(), durable=self.graded is None)
 
     def document(self) -> dict[str, Any]:
         """The results as things stand."""
