@@ -134,7 +134,7 @@ def test_partial_credit_fills_the_bar_in_part() -> None:
 
 def test_a_bar_is_full_only_with_every_point() -> None:
     """Rounding never fills the last mark."""
-    tests = {case("total", f"t{index}"): PASSED if index else FAILED for index in range(30)}
+    tests = {case("total", f"t{index}"): PASSED if index else FAILED for index in range(100)}
     assert "1  Part one  [###################-]" in written(assignment(item("total", 2.0)), tests).lines
 
 

@@ -41,6 +41,16 @@ THREE = '''
         check.equal(student.maths.scale(3, 2), 6, "twice three")
 '''
 
+SAME = """
+seen = []
+
+
+class Same:
+    def backward(self, a, b, g_b):
+        seen.append(g_b)
+        return g_b
+"""
+
 # --- inputs: the same for a test, whatever else runs
 
 DRAWING = """
@@ -152,7 +162,7 @@ def test_public_and_hidden_tests_of_one_name_draw_different_inputs(drawing: Draw
 
 def test_a_check_that_draws_does_not_shift_the_inputs(project: Project) -> None:
     """check has a stream of its own: how often it draws changes nothing for the test."""
-    project.student("maths", "class Same:\n    def backward(self, a, b, g_b):\n        return g_b\n")
+    project.student("maths", SAME)
     notes = project.root / "notes.txt"
     drawn = []
     for checks in (0, 3):
@@ -167,6 +177,18 @@ def test_a_check_that_draws_does_not_shift_the_inputs(project: Project) -> None:
         assert project.run().code == 0
         drawn.append(notes.read_text())
     assert drawn[0] == drawn[1]
+
+
+def test_a_check_draws_other_numbers_than_its_test(project: Project) -> None:
+    """An upstream gradient that equals the inputs would hide that it was forgotten."""
+    project.student("maths", SAME)
+    project.public("""
+        @item("total")
+        def test_same(student, rng, check):
+            check.module_gradient(student.maths.Same(), lambda a: a, np.ones(4))
+            check.that(not np.array_equal(student.maths.seen[0], rng.normal(size=4)), "they should differ")
+    """)
+    assert project.run().code == 0
 
 
 # --- the student's package

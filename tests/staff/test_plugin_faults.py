@@ -229,6 +229,10 @@ TESTS = """
         check.gradient(np.zeros(2), lambda x: 1 // 0, np.zeros(2))
 
     @item("total")
+    async def test_ours_not_in_the_tests_own_lines(student):
+        pass
+
+    @item("total")
     def test_ours_skip(student):
         pytest.skip("not today")
 
@@ -311,6 +315,7 @@ TABLE: dict[str, tuple[str, str, str | None]] = {
     "ours_unsendable_though_swallowed": (OURS, "", None),
     "ours_in_place": (OURS, "", None),
     "ours_forward": (OURS, "", None),
+    "ours_not_in_the_tests_own_lines": (OURS, "", None),
     "ours_skip": (OURS, "", None),
     "ours_xfail": (OURS, "", None),
 }
