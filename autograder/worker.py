@@ -79,7 +79,7 @@ def _answer_requests(sock: socket.socket, post: Post) -> None:
     if post.alias != post.package:
         from pathlib import Path
 
-        from .feedback.inline import load_as
+        from .feedback.loading import load_as
 
         load_as(Path(post.folder), post.package, post.alias)
     server = Server(post.alias, os.path.join(post.folder, post.package))

@@ -18,7 +18,8 @@ import numpy as np
 from autograder import wire
 from autograder.deadlines import Deadlines
 from autograder.feedback.assignment import Assignment, Budgets, Item, Part
-from autograder.feedback.inline import InlineLink, forget
+from autograder.feedback.inline import InlineLink
+from autograder.feedback.loading import forget
 from autograder.feedback.values import Flat
 from autograder.pool import Pool
 
