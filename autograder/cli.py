@@ -304,7 +304,7 @@ def _print_results(results: dict[str, Any], only: Sequence[str], verbose: bool) 
     rows = [row for row in results.get("tests", []) if not only or row.get("extra_data", {}).get("item") in only]
     for row in rows:
         state = str(row.get("extra_data", {}).get("state", row.get("status", "")))
-        number, _, title = str(row.get("name", "")).partition(" ")
+        number, title = str(row.get("number", "")), str(row.get("name", ""))
         score = f"{row.get('score', 0):g}/{row.get('max_score', 0):g}"
         table.add_row(Text(number), Text(title), Text(score), Text(state, style=COLOURS.get(state, "red")))
     console = _console()
@@ -316,7 +316,7 @@ def _print_results(results: dict[str, Any], only: Sequence[str], verbose: bool) 
     for row in rows:
         state = str(row.get("extra_data", {}).get("state", row.get("status", "")))
         if row.get("output") and (verbose or state not in ("passed", "not started")):
-            console.print(Text(f"\n{row['name']}", style="bold"))
+            console.print(Text(f"\n{row.get('number', '')} {row.get('name', '')}", style="bold"))
             console.print(Text(str(row["output"])))
 
 

@@ -5,8 +5,9 @@ anything secret. The zygote imports numpy and never runs student code. For each 
 calls ``confine`` and only then imports the student's package. So the student's code has a uid of its own that owns
 nothing but a scratch folder, cannot signal, trace or read any process of ours, and ends with its test: the zygote
 kills every process of that uid. The order below is the security argument: limits while we may still raise them, the
-out-of-memory score while /proc is still ours, groups before gid before uid, and the parent-death signal last, since
-a change of uid clears it.
+out-of-memory score while /proc is still ours, groups before gid before uid, then what needs no root and only ever
+takes away: the file system (Landlock), the system calls (seccomp); and the parent-death signal last, since a change of
+uid clears it. What a kernel does not have is reported, not raised: ``canaries`` decides whether the rest is enough.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from . import landlock, seccomp
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 MiB = 1 << 20
@@ -32,21 +35,40 @@ class Cell:
     """What one worker gets.
 
     Attributes:
-        uid: user and group id of its own; None to keep ours (no root: accidents are contained, malice is not).
+        uid: user and group id of its own; None to keep ours (no root).
         memory: MiB of address space.
         cpu: seconds of processor time.
+        readable: what it may read, with all below: everything else is closed where the kernel has Landlock.
+        writable: what it may write to.
     """
 
     uid: int | None
     memory: int
     cpu: int
+    readable: Sequence[str] = ()
+    writable: Sequence[str] = ()
 
 
-def confine(cell: Cell, parent: int) -> None:
-    """Confine this process, whose parent is ``parent``.
+@dataclass(frozen=True)
+class Confinement:
+    """What a worker got.
+
+    Attributes:
+        own_user: a user of its own.
+        filtered: system calls are filtered: no network, no other process.
+        landlock: ABI of the Landlock that closes the file system; 0 for none.
+    """
+
+    own_user: bool = False
+    filtered: bool = False
+    landlock: int = 0
+
+
+def confine(cell: Cell, parent: int) -> Confinement:
+    """Confine this process, whose parent is ``parent``, as far as this machine allows.
 
     Raises:
-        OSError: a step failed: better no worker than a free one.
+        OSError: a step failed that works everywhere: better no worker than a free one.
     """
     limits = [
         (resource.RLIMIT_AS, cell.memory * MiB),
@@ -64,7 +86,25 @@ def confine(cell: Cell, parent: int) -> None:
     if cell.uid is not None:
         become(cell.uid)
     prctl(PR_SET_NO_NEW_PRIVS, 1)
+    landlock_abi = _close_file_system(cell)
+    filtered = _filter_system_calls()
     die_with(parent)
+    return Confinement(cell.uid is not None, filtered, landlock_abi)
+
+
+def _close_file_system(cell: Cell) -> int:
+    try:
+        return landlock.restrict(cell.readable, cell.writable)
+    except OSError:
+        return 0
+
+
+def _filter_system_calls() -> bool:
+    try:
+        seccomp.install(os.getpid())
+    except OSError:
+        return False
+    return True
 
 
 def become(uid: int) -> None:

@@ -12,8 +12,12 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import contextlib
 import os
 
+import msgspec
+
+from autograder import canaries, landlock
 from autograder.feedback.assignment import load_assignment
 from autograder.feedback.errors import InputError
 from autograder.grade import make_job, require_reachable, staged
@@ -27,13 +31,33 @@ def main() -> int:
     results = root / "results" / "results.json"
     try:
         assignment = load_assignment(home / "assignment.toml")
+        minimum = _minimum_rung(root)
         require_reachable()
+        if minimum and not landlock.version():
+            _close_what_everybody_writes_to()
         results.parent.mkdir(mode=0o700, exist_ok=True)
         with staged(root / "submission", home, assignment, accept_nothing=True) as (staging, taken):
-            return run(make_job(assignment, home, staging, taken, results))
+            job = make_job(assignment, home, staging, taken, results)
+            return run(msgspec.structs.replace(job, minimum=minimum))
     except InputError as error:
         sys.stdout.write(f"the autograder cannot run: {error}\n")
         return GRADER_FAILED
+
+
+def _minimum_rung(root: Path) -> str:
+    """On the platform (its harness is there) code is isolated or nothing is graded; elsewhere if somebody says so."""
+    on_platform = (root / "harness.py").exists()
+    rung = os.environ.get("AUTOGRADER_MINIMUM_RUNG", canaries.PLATFORM_MINIMUM if on_platform else "")
+    if rung and rung not in canaries.RUNGS:
+        raise InputError(f"AUTOGRADER_MINIMUM_RUNG is one of {', '.join(canaries.RUNGS)}, not {rung!r}")
+    return rung
+
+
+def _close_what_everybody_writes_to() -> None:
+    """A poor man's Landlock: no folder is left in which two workers, or a worker and a later one, could meet."""
+    for folder in ("/tmp", "/var/tmp", "/dev/shm"):
+        with contextlib.suppress(OSError):
+            os.chmod(folder, 0o755)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import numpy as np
 
 from .confine import can_change_uid
 from .feedback.assignment import Assignment, load_assignment
-from .feedback.errors import InputError
+from .feedback.errors import GraderError, InputError
 from .host import BAD_JOB, Host
 from .secret import secret_of
 from .session import OK, Job
@@ -82,6 +82,7 @@ def grade(
 
     Raises:
         InputError: the submission, the home or the results path is unusable.
+        GraderError: nothing could be graded.
     """
     assignment = load_assignment(home / "assignment.toml")
     require_reachable()
@@ -98,6 +99,9 @@ def grade(
                 runner.close()
         if answer.code == BAD_JOB:
             raise InputError(answer.stderr.strip().rpartition("\n")[2] or "the session refused its job")
+        if not Path(job.results).is_file():  # refused, or killed before its first word
+            said = answer.stdout.strip() or answer.stderr.strip() or "the session left no results"
+            raise GraderError(said.rpartition("\n")[2])
         document = json.loads(Path(job.results).read_text(encoding="utf-8"))
     staff = "\n".join(part for part in (answer.stdout, answer.stderr) if part)
     return Graded(document, staff, failed=answer.code != OK)

@@ -16,18 +16,21 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from . import wire
-from .confine import Cell, can_change_uid, mapped_ids
+import numpy as np
+
+from . import canaries, wire
+from .canaries import Isolation
+from .confine import Cell, Confinement, can_change_uid, mapped_ids
 from .deadlines import Deadlines
 from .feedback.assignment import Assignment, Item
 from .feedback.errors import Ended, GraderError, Late, StudentError
 from .feedback.handles import Student
-from .feedback.values import Flat
+from .feedback.values import Flat, Refused, unflatten
 from .worker import Post
 
 ENGINE = Path(__file__).resolve().parent
@@ -100,7 +103,7 @@ class Report:
     leftovers: int = 0
     start_seconds: list[float] = field(default_factory=list)
     longest_call: float = 0.0
-    own_uid: bool = False
+    confinement: Confinement = Confinement()
 
 
 class WorkerLink:
@@ -159,7 +162,7 @@ class Pool:
         self._uids = _uids()
         self._zygotes = {False: Zygote(torch=False)}
         self._reference: socket.socket | None = None
-        self.report = Report(own_uid=can_change_uid())
+        self.report = Report()
 
     @contextmanager
     def open(self, item: Item) -> Iterator[Student]:
@@ -169,35 +172,57 @@ class Pool:
             GraderError: no worker could be had, or one could not be killed.
         """
         __tracebackhide__ = True
-        with self._worker(item.torch) as sock:
+        with self._worker(self._post(), item.torch) as (sock, _):
             self._deadlines.begin(item.slug)
             try:
                 yield Student(WorkerLink(sock, self._deadlines, self.report))
             finally:
                 self._deadlines.end()
 
+    def prove(self, secrets: Sequence[Path], closed: Sequence[Path]) -> Isolation:
+        """Let a worker of ours try what must not work.
+
+        Args:
+            secrets: files and folders that it must not read.
+            closed: folders that it must not write to.
+
+        Raises:
+            GraderError: no worker could be had, or it cannot do what honest code needs.
+        """
+        post = Post(str(ENGINE), "canary", "canary", "", trusted=False)
+        with self._worker(post, torch=False) as (sock, confinement):
+            deadlines = Deadlines(self._assignment.budgets)
+            deadlines.begin("")
+            student = Student(WorkerLink(sock, deadlines, Report()))
+            pids = (os.getpid(), self._zygotes[False].process.pid)
+            return canaries.try_out(student, confinement, secrets, closed, pids)
+
+    def _post(self) -> Post:
+        package = self._assignment.package
+        return Post(str(self._submission), package, package, "", trusted=False)
+
     @contextmanager
-    def _worker(self, torch: bool) -> Iterator[socket.socket]:
+    def _worker(self, post: Post, torch: bool) -> Iterator[tuple[socket.socket, Confinement]]:
         """A confined worker that is ready; killed, swept and its scratch folder removed on leaving."""
         __tracebackhide__ = True
         uid = next(self._uids) if can_change_uid() else None
         budgets = self._assignment.budgets
-        cell = Cell(uid, budgets.torch_memory if torch else budgets.memory, cpu=int(budgets.test) + 1)
-        package = self._assignment.package
         began = time.monotonic()
         scratch = self._make_scratch(uid)
+        memory = budgets.torch_memory if torch else budgets.memory
+        cell = Cell(uid, memory, int(budgets.test) + 1, [*READABLE, post.folder], [str(scratch), os.devnull])
         self.report.workers += 1
         try:
             zygote = self._zygote(torch)
-            post = Post(str(self._submission), package, package, str(scratch), trusted=False)
-            pid, sock = _fork(zygote, post, cell)
+            pid, sock = _fork(zygote, replace(post, scratch=str(scratch)), cell)
+            confinement = Confinement()
             try:
                 with sock:
-                    _wait_until_ready(sock)
+                    confinement = self.report.confinement = _wait_until_ready(sock)
                     self.report.start_seconds.append(time.monotonic() - began)
-                    yield sock
+                    yield sock, confinement
             finally:
-                left = zygote.ask({"do": "sweep", "pid": pid})["left"]
+                left = zygote.ask({"do": "sweep", "pid": pid, "alone": confinement.filtered})["left"]
                 self.report.leftovers += left
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -216,7 +241,7 @@ class Pool:
         package = self._submission / self._assignment.package
         cache = package / "__pycache__"
         cache.mkdir(mode=0o755)
-        with self._worker(torch=False) as sock:
+        with self._worker(self._post(), torch=False) as (sock, _):
             student = Student(WorkerLink(sock, deadlines, self.report))
             for source in sorted(package.glob("*.py")):
                 try:
@@ -269,11 +294,37 @@ def _fork(zygote: Zygote, post: Post, cell: Cell) -> tuple[int, socket.socket]:
     return answer["pid"], ours
 
 
-def _wait_until_ready(sock: socket.socket) -> None:
+def _wait_until_ready(sock: socket.socket) -> Confinement:
+    """What the worker got; it says so before it has touched student code."""
     try:
-        wire.receive(sock, time.monotonic() + READY_SECONDS)
-    except wire.WireError as error:
+        _, _, flat = wire.receive(sock, time.monotonic() + READY_SECONDS)
+        return Confinement(**unflatten(flat, _no_handles, writeable=False))
+    except (wire.WireError, Refused, TypeError) as error:
         raise GraderError(f"a worker did not start ({type(error).__name__})") from None
+
+
+def _no_handles(number: int, name: str) -> object:
+    raise Refused("a handle")
+
+
+def _readable() -> tuple[str, ...]:
+    """What a worker reads: the interpreter, its libraries, our own files that it imports, and the system's facts."""
+    interpreter = {
+        sys.prefix,
+        sys.base_prefix,
+        sys.exec_prefix,
+        os.path.dirname(os.__file__),
+        os.path.dirname(np.__file__),
+    }
+    system = (
+        "/usr/lib /usr/lib64 /usr/local/lib /lib /lib64 /usr/share/zoneinfo /etc/ld.so.cache /etc/localtime".split()
+    )
+    devices = "/dev/null /dev/zero /dev/random /dev/urandom".split()
+    facts = "/proc/self /proc/cpuinfo /proc/meminfo /proc/stat /sys/devices/system/cpu".split()
+    return (*sorted(os.path.realpath(path) for path in interpreter), str(ENGINE), *system, *devices, *facts)
+
+
+READABLE = _readable()
 
 
 def _uids() -> Iterator[int]:

@@ -96,7 +96,7 @@ def write(path: Path, results: Mapping[str, Any], durable: bool = True) -> None:
 def _row(row: ItemScore, heading: Heading) -> dict[str, Any]:
     item = row.item
     entry: dict[str, Any] = {
-        "name": gradescope.clean(f"{item.number} {item.title}"),
+        "name": gradescope.clean(item.title),
         "number": item.number,
         "score": row.score,
         "max_score": 0.0 if item.bonus else item.points,

@@ -22,11 +22,13 @@ import numpy as np
 import pytest
 
 from . import gradescope, results
+from .canaries import Isolation
 from .confine import hide_from_others
 from .deadlines import Deadlines
 from .feedback import plugin as feedback
 from .feedback import scores
 from .feedback.assignment import Assignment, Item, load_assignment
+from .feedback.errors import GraderError
 from .feedback.handles import Student
 from .feedback.scores import Case, Outcome
 from .pool import Pool
@@ -50,6 +52,7 @@ class Job(msgspec.Struct, frozen=True):
         lines: what to say above the rows.
         unavailable: submission file -> why it could not be taken.
         tests: only these tests, as "file::function" (for the audit); empty for all.
+        minimum: the rung of the sandbox ladder below which nothing is graded; empty for none.
     """
 
     home: str
@@ -60,6 +63,7 @@ class Job(msgspec.Struct, frozen=True):
     lines: tuple[str, ...] = ()
     unavailable: dict[str, str] = {}
     tests: tuple[str, ...] = ()
+    minimum: str = ""
 
 
 @dataclass
@@ -73,6 +77,7 @@ class Isolated:
     began: float = field(default_factory=time.monotonic)
     faults: list[str] = field(default_factory=list)  # for staff
     graded: feedback.GradedSession | None = None
+    sandbox: Isolation | None = None
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -139,7 +144,9 @@ class Isolated:
         report = self.pool.report
         starts = sorted(report.start_seconds)
         return {
-            "own_uid": report.own_uid,
+            "rung": self.sandbox.rung if self.sandbox is not None else None,
+            "landlock": report.confinement.landlock,
+            "canaries_through": list(self.sandbox.through) if self.sandbox is not None else [],
             "workers": report.workers,
             "calls": report.calls,
             "leftovers": report.leftovers,
@@ -179,7 +186,15 @@ def run(job: Job) -> int:
     with _closing(Pool(assignment, staging / "submission", staging / "scratch", deadlines, home / "solutions")) as pool:
         plugin = Isolated(job, assignment, pool, deadlines)
         plugin.write()  # every item is present before anything can go wrong
-        pool.precompile()
+        try:
+            plugin.sandbox = pool.prove(*_out_of_bounds(job))
+            if job.minimum and not plugin.sandbox.at_least(job.minimum):
+                return _refuse(
+                    job, f"it isolates student code too little: {plugin.sandbox.line()}; needed: {job.minimum}"
+                )
+            pool.precompile()
+        except GraderError as error:
+            return _refuse(job, f"no worker can be had: {error}")
         code = pytest.main(_arguments(job, home, staging), plugins=[plugin])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         plugin.faults.append(f"pytest ended with {code!r}")
@@ -188,6 +203,28 @@ def run(job: Job) -> int:
     _tell_staff(plugin)
     failed = bool(plugin.faults) or any(row["extra_data"]["state"] == scores.GRADER_ERROR for row in document["tests"])
     return GRADER_FAILED if failed else OK
+
+
+def _out_of_bounds(job: Job) -> tuple[list[Path], list[Path]]:
+    """What no worker may read, and where none may write."""
+    home, results = Path(job.home), Path(job.results)
+    tests, solutions = home / "tests" / "hidden", home / "solutions"
+    secrets = [
+        home / "secret",
+        tests,
+        *sorted(tests.glob("*.py"))[:1],
+        solutions,
+        *sorted(solutions.glob("*/*.py"))[:1],
+    ]
+    platform_files = [results.parent.parent / "submission_metadata.json", results]
+    return [path for path in (*secrets, *platform_files) if path.exists()], [home, results.parent]
+
+
+def _refuse(job: Job, why: str) -> int:
+    """Grade nothing: without results.json the platform records a failure of the autograder, and not a score."""
+    Path(job.results).unlink(missing_ok=True)
+    sys.stdout.write(f"NOT GRADED. The fault is this machine's, no student's: {gradescope.clean(why)}\n")
+    return GRADER_FAILED
 
 
 def _arguments(job: Job, home: Path, staging: Path) -> list[str]:
@@ -214,12 +251,15 @@ def _name(case: Case) -> str:
     return f"{case.key[0]}::{case.key[1]}"
 
 
+_IN_THE_LINE = ("rung", "landlock", "canaries_through")
+
+
 def _tell_staff(plugin: Isolated) -> None:
     """Standard output is for instructors only: what the rows must not say."""
     facts = plugin.isolation()
     say = [
-        "isolation: " + ("a user of its own for each test" if facts["own_uid"] else "NO user of its own (not root)"),
-        "  " + " | ".join(f"{name} {value}" for name, value in facts.items() if name != "own_uid"),
+        f"isolation: {plugin.sandbox.line() if plugin.sandbox is not None else 'not tried'}",
+        "  " + " | ".join(f"{name} {value}" for name, value in facts.items() if name not in _IN_THE_LINE),
         f"python {platform.python_version()} | numpy {np.__version__} | pytest {pytest.__version__}",
         *(f"FAULT OF THE GRADER: {fault}" for fault in plugin.faults),
     ]

@@ -11,13 +11,13 @@ import random
 import signal
 import socket
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
 from . import wire
-from .confine import Cell, confine
+from .confine import Cell, Confinement, confine
 from .feedback.server import Server
 from .feedback.values import flatten
 
@@ -55,12 +55,11 @@ def serve(sock: socket.socket, post: Post, cell: Cell, parent: int) -> NoReturn:
         _seed()
         os.chdir(post.scratch)
         os.environ.update(HOME=post.scratch, TMPDIR=post.scratch)
-        if not post.trusted:
-            confine(cell, parent)
+        confinement = Confinement() if post.trusted else confine(cell, parent)
         sys.dont_write_bytecode = True
         sys.path[0] = post.folder  # in the place of the engine's parent: what lies there is none of theirs
         gc.enable()
-        _answer_requests(sock, post)
+        _answer_requests(sock, post, confinement)
         code = 0
     finally:
         os._exit(code)
@@ -75,7 +74,7 @@ def _seed() -> None:
         torch.manual_seed(0)
 
 
-def _answer_requests(sock: socket.socket, post: Post) -> None:
+def _answer_requests(sock: socket.socket, post: Post, confinement: Confinement) -> None:
     if post.alias != post.package:
         from pathlib import Path
 
@@ -83,7 +82,7 @@ def _answer_requests(sock: socket.socket, post: Post) -> None:
 
         load_as(Path(post.folder), post.package, post.alias)
     server = Server(post.alias, os.path.join(post.folder, post.package))
-    wire.send(sock, 0, "ready", flatten(None, server._refer))
+    wire.send(sock, 0, "ready", flatten(asdict(confinement), server._refer))
     while True:
         try:
             number, request, arguments = wire.receive(sock)

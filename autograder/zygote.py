@@ -8,7 +8,7 @@ Things that do not work: forking from the trusted process (its memory holds the 
 (``fork`` with threads hangs in BLAS); ``kill`` by process group (a student's ``setsid`` leaves it).
 
 Requests, one datagram each, JSON: ``{"do": "fork", ...}`` with the worker's socket attached, answered by
-``{"pid": n}``; ``{"do": "sweep", "pid": n}``, answered by ``{"left": n}``. It kills only what it forked.
+``{"pid": n}``; ``{"do": "sweep", "pid": n, "alone": true}``, answered by ``{"left": n}``. It kills only what it forked.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _serve(control: socket.socket, live: dict[int, int | None]) -> None:
             answer = {"pid": pid}
         else:
             pid = request["pid"]
-            answer = {"left": sweep(pid, live.pop(pid)) if pid in live else 0}
+            answer = {"left": sweep(pid, live.pop(pid), request["alone"]) if pid in live else 0}
         for descriptor in descriptors:
             os.close(descriptor)
         try:
@@ -95,8 +95,13 @@ def _serve(control: socket.socket, live: dict[int, int | None]) -> None:
             return
 
 
-def sweep(pid: int, uid: int | None) -> int:
+def sweep(pid: int, uid: int | None, alone: bool = False) -> int:
     """Kill a worker and everything else of its uid; wait until it is gone, SWEEP_SECONDS at most.
+
+    Args:
+        pid: of the worker.
+        uid: of the worker, if it has one of its own.
+        alone: the kernel let it start no other process, so there is nothing else to look for.
 
     Returns:
         How many processes of that uid are left: 0, or the sandbox is broken.
@@ -107,7 +112,7 @@ def sweep(pid: int, uid: int | None) -> int:
         except ProcessLookupError:
             pass
     _reap(pid)
-    if uid is None:
+    if uid is None or alone:
         return 0
     deadline = time.monotonic() + SWEEP_SECONDS
     while True:
