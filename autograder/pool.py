@@ -103,7 +103,7 @@ class Report:
     leftovers: int = 0
     start_seconds: list[float] = field(default_factory=list)
     longest_call: float = 0.0
-    confinement: Confinement = Confinement()
+    confinement: Confinement = field(default_factory=Confinement)
 
 
 class WorkerLink:
