@@ -16,11 +16,13 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from autograder import confine as module
+from autograder import landlock, seccomp
 from autograder.confine import MAX_FILE, MAX_OPEN_FILES, MAX_THREADS, Cell, confine
 from autograder.feedback.handles import Student
 from autograder.pool import Pool, _uids
@@ -192,6 +194,63 @@ def test_our_processes_cannot_be_traced_or_limited(far: Student) -> None:
     assert answer == [-1, -1, -1, -1]
 
 
+FILTERED = [
+    "__import__('socket').socket()",
+    "__import__('socket').socket(__import__('socket').AF_UNIX)",
+    "os._exit(0) if os.fork() == 0 else os.wait()",
+    "os.execv('/bin/true', ['true'])",
+    "__import__('subprocess').run(['/bin/true'])",
+    "__import__('multiprocessing').Process(target=print).start()",
+    "os.kill(-1, 0)",
+    "os.killpg(os.getpgrp(), 0)",
+    "os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))",
+]
+
+
+@pytest.mark.parametrize("expression", FILTERED)
+def test_filtered_system_calls_are_refused(far: Student, site: tuple[Pool, Path], expression: str) -> None:
+    """No network, no other process or program, no signals: where the worker says that its calls are filtered."""
+    if site[0].report.confinement.filtered:
+        assert attempt(far, expression) == "PermissionError"
+    assert run(far, "answer = 1") == 1
+
+
+CLOSED = [
+    "os.listdir('/')",
+    "os.listdir('/tmp')",
+    "open('/tmp/mine', 'w')",
+    "open('/dev/shm/mine', 'w')",
+    "open('/etc/passwd').read()",
+    "open(f'/proc/{os.getppid()}/cmdline').read()",
+    "os.listdir('/proc')",
+]
+
+
+@pytest.mark.parametrize("expression", CLOSED)
+def test_closed_file_system_is_closed(far: Student, site: tuple[Pool, Path], expression: str) -> None:
+    """What everybody may read or write elsewhere is closed here, where the worker says that it has Landlock."""
+    if site[0].report.confinement.landlock:
+        assert attempt(far, expression) == "PermissionError"
+    assert run(far, "answer = 1") == 1
+
+
+def test_honest_code_works_all_the_same(far: Student, site: tuple[Pool, Path]) -> None:
+    """Under the whole sandbox: threads, temporary files, late imports, own sources, the clock, numpy's solvers."""
+    source = """
+        import concurrent.futures, inspect, datetime, json, sqlite3, tempfile, threading, zoneinfo
+        import numpy as np
+        import mini.probe
+        with tempfile.TemporaryDirectory() as folder, open(folder + "/a", "w") as file:
+            file.write("text")
+        with concurrent.futures.ThreadPoolExecutor(4) as threads:
+            squares = list(threads.map(lambda n: n * n, range(4)))
+        answer = [squares, "def run" in inspect.getsource(mini.probe), datetime.datetime.now().year > 2000]
+        answer.append(np.linalg.svd(np.eye(30))[1].sum())
+        answer.append(bool(np.random.default_rng().random() < 1))
+    """
+    assert run(far, source) == [[0, 1, 4, 9], True, True, 30.0, True]
+
+
 def test_own_memory_is_closed_to_others(far: Student) -> None:
     """A worker cannot be looked into by processes of its own user: what it left running, say."""
     assert attempt(far, "open('/proc/self/environ').read()") == "PermissionError"
@@ -319,6 +378,13 @@ def steps(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> li
     monkeypatch.setattr(module, "resource", Recorder(resource, steps, failing))
     monkeypatch.setattr(module, "prctl", lambda option, value: steps.append(f"prctl {option}"))
     monkeypatch.setattr(module, "_be_killed_first_when_memory_runs_out", lambda: steps.append("oom"))
+
+    def restrict(*paths: object) -> int:
+        steps.append("landlock")
+        return 7
+
+    monkeypatch.setattr(landlock, "restrict", restrict)
+    monkeypatch.setattr(seccomp, "install", lambda pid: steps.append("seccomp"))
     return steps
 
 
@@ -327,7 +393,8 @@ def test_order_of_the_steps(steps: list[str]) -> None:
     confine(Cell(uid=UID, memory=100, cpu=5), parent=77)
     order = [step for step in steps if not step.startswith("setrlimit")]
     looks = ["getresuid", "getresgid", "getgroups"]
-    assert order == ["oom", "umask", "setgroups", "setresgid", "setresuid", *looks, "prctl 38", "prctl 1", "getppid"]
+    takes_away = ["prctl 38", "landlock", "getpid", "seccomp", "prctl 1", "getppid"]
+    assert order == ["oom", "umask", "setgroups", "setresgid", "setresuid", *looks, *takes_away]
     first_drop = steps.index("setgroups")
     limits = [place for place, step in enumerate(steps) if step.startswith("setrlimit")]
     assert len(limits) == 6
@@ -394,7 +461,23 @@ def test_without_a_uid_the_user_stays(steps: list[str]) -> None:
     confine(Cell(uid=None, memory=100, cpu=5), parent=77)
     assert not [step for step in steps if step.startswith("setres") or step == "setgroups"]
     assert f"setrlimit {resource.RLIMIT_NPROC}" not in steps  # it would count all processes of this user
-    assert steps[-3:] == ["prctl 38", "prctl 1", "getppid"]
+    assert steps[-6:] == ["prctl 38", "landlock", "getpid", "seccomp", "prctl 1", "getppid"]
+
+
+@pytest.mark.parametrize("missing", ["landlock", "seccomp"], ids=["landlock", "seccomp"])
+def test_what_the_kernel_lacks_is_reported(steps: list[str], monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    """A kernel without Landlock or filters gives a worker all the same, and one that says so."""
+
+    def refuse(*arguments: object) -> None:
+        raise OSError(f"no {missing}")
+
+    monkeypatch.setattr(module, missing, SimpleNamespace(restrict=refuse, install=refuse))
+    kept = {"landlock": (0, True), "seccomp": (7, False)}[missing]
+    if missing == "seccomp":
+        monkeypatch.setattr(landlock, "restrict", lambda *paths: 7)
+    got = confine(Cell(uid=UID, memory=100, cpu=5), parent=77)
+    assert (got.own_user, got.landlock, got.filtered) == (True, *kept)
+    assert steps[-2:] == ["prctl 1", "getppid"]
 
 
 def test_failed_prctl_is_an_error() -> None:

@@ -29,6 +29,7 @@ from autograder.feedback.checks import Check
 from autograder.feedback.errors import CheckFailed, Ended, GraderError, NotSendable, StudentError, WrongType
 from autograder.feedback.handles import Handle, Student
 from autograder.feedback.inline import InlineLink
+from autograder.feedback.server import Server
 from autograder.feedback.values import Flat, flatten
 from autograder.pool import Pool
 from tests.staff.links import (
@@ -1007,6 +1008,12 @@ def test_exception_is_raised_again(far: Student, name: str, builtin: type, kind:
     assert far.sticky is None
 
 
+def test_long_text_is_cut_before_it_is_sent() -> None:
+    """A huge message of an exception does not travel: the far side cuts it as well."""
+    described = Server(PACKAGE, "/nowhere")._describe(ValueError("x" * 10_000))
+    assert described == ["ValueError", "ValueError", "x" * 200, []]
+
+
 def test_key_error_shows_its_key_once(far: Student) -> None:
     """KeyError would quote its text when shown: 'the' stays 'the'."""
     with pytest.raises(KeyError) as caught:
@@ -1225,7 +1232,8 @@ def test_module_state_does_not_outlive_a_test(site: tuple[Pool, Path]) -> None:
         with pool.open(ITEM) as student:
             assert not hasattr(student.work, "trace")
             student.work.trace = 1
-        with unchanged_imports():
+    with unchanged_imports():
+        for _ in range(2):
             student = Student(InlineLink(folder, PACKAGE))
             assert not hasattr(student.work, "trace")
             student.work.trace = 1

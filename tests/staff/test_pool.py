@@ -11,6 +11,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 
 from autograder import pool as pool_module
 from autograder import wire, zygote
+from autograder.confine import Confinement
 from autograder.deadlines import Deadlines
 from autograder.feedback.assignment import Budgets
 from autograder.feedback.errors import Ended, GraderError, Late
@@ -385,8 +387,8 @@ def test_link_without_deadlines_waits() -> None:
     """The reference's link has no deadline of its own: not even that of its start."""
     peer = Peer()
     try:
-        peer.send(0, "ready")
-        pool_module._wait_until_ready(peer.ours)
+        peer.send(0, "ready", asdict(Confinement(own_user=True)))
+        assert pool_module._wait_until_ready(peer.ours) == Confinement(own_user=True)
         peer.send(1)
         assert WorkerLink(peer.ours, None, Report()).ask("call", plain([]))[0] == "ok"
         assert peer.ours.gettimeout() is None
@@ -404,7 +406,8 @@ def test_report_counts_what_happened() -> None:
             with pool.open(ITEM) as student:
                 run(student, "answer = 1")
         report = pool.report
-        assert (report.workers, report.calls, report.leftovers, report.own_uid) == (2, 6, 0, True)
+        assert (report.workers, report.calls, report.leftovers) == (2, 6, 0)
+        assert report.confinement.own_user
         assert len(report.start_seconds) == 2
         assert 0 < report.longest_call < 20
 

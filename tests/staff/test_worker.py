@@ -211,7 +211,7 @@ def test_frames_of_a_call_show_no_test(far: Student) -> None:
 
 def test_exit_handlers_are_not_run(site: tuple[Pool, Path]) -> None:
     """A worker leaves by ``os._exit`` when its link closes: what was registered to run at exit does not run."""
-    with site[0]._worker(torch=False) as sock:
+    with site[0]._worker(site[0]._post(), torch=False) as (sock, _):
         student = Student(WorkerLink(sock, None, Report()))
         run(student, link_of_the_worker("import atexit; atexit.register(os.write, link.fileno(), b'exit')"))
         sock.shutdown(socket.SHUT_WR)

@@ -29,7 +29,7 @@ from tests.staff.links import ITEM, PACKAGE, PROBE, is_alive, open_folder, open_
 
 ROOT = Path(__file__).parents[2]
 UID, OTHER_UID = islice(pool_module._uids(), 2)
-PING: dict[str, object] = {"do": "sweep", "pid": 0}  # no worker has this number: nothing happens
+PING: dict[str, object] = {"do": "sweep", "pid": 0, "alone": False}  # no worker has this number: nothing happens
 SECONDS = 10.0  # longer than anything here takes on a slow machine
 
 
@@ -61,7 +61,8 @@ def forked(uid: int = UID) -> Iterator[tuple[Zygote, int, Student, socket.socket
         (folder / "scratch").mkdir()
         os.chown(folder / "scratch", uid, uid)
         post = Post(str(folder / "submission"), PACKAGE, PACKAGE, str(folder / "scratch"), trusted=False)
-        pid, sock = pool_module._fork(zygote, post, Cell(uid, memory=500, cpu=20))
+        cell = Cell(uid, 500, 20, [*pool_module.READABLE, post.folder], [post.scratch, os.devnull])
+        pid, sock = pool_module._fork(zygote, post, cell)
         with sock:
             pool_module._wait_until_ready(sock)
             yield zygote, pid, Student(WorkerLink(sock, None, Report())), sock
@@ -77,6 +78,7 @@ def test_zygote_with_threads_refuses_to_start() -> None:
         from autograder import zygote
         threading.Thread(target=threading.Event().wait, daemon=True).start()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.close()
         zygote.main(theirs, False)
     """
     done = subprocess.run(
@@ -129,7 +131,7 @@ def test_descriptors_do_not_pile_up() -> None:
     """Each worker's socket is closed in the zygote once it is forked."""
     with forked() as (zygote, pid, _, _):
         count = len(os.listdir(f"/proc/{zygote.process.pid}/fd"))
-        zygote.ask({"do": "sweep", "pid": pid})
+        zygote.ask({**PING, "pid": pid})
         assert len(os.listdir(f"/proc/{zygote.process.pid}/fd")) == count
 
 
@@ -155,7 +157,7 @@ def test_killed_zygote_takes_its_worker_along() -> None:
         with pytest.raises(Ended):
             student.probe.run("answer = 1")
         with pytest.raises(GraderError, match="the zygote does not answer"):
-            zygote.ask({"do": "sweep", "pid": pid})
+            zygote.ask({**PING, "pid": pid})
 
 
 TRUSTED = """
@@ -197,8 +199,8 @@ def test_killed_trusted_process_leaves_no_worker_behind() -> None:
 
 
 def test_bad_fork_request_ends_the_child_only() -> None:
-    """A child that cannot become a worker ends; it never goes on as a second zygote."""
-    with started() as zygote:
+    """A child that cannot become a worker ends; it never goes on as a second zygote, that would sweep the others."""
+    with forked() as (zygote, _, student, _):
         ours, theirs = socket.socketpair()
         with ours:
             with theirs:
@@ -206,6 +208,7 @@ def test_bad_fork_request_ends_the_child_only() -> None:
             ours.settimeout(SECONDS)
             assert ours.recv(1) == b""
         assert zygote.ask(PING) == {"left": 0}
+        assert student.probe.run("answer = 1") == 1
 
 
 @pytest.mark.parametrize(
@@ -229,7 +232,7 @@ def test_zygote_kills_only_what_it_forked() -> None:
     with started() as zygote:
         other = start_as(OTHER_UID, STUBBORN)
         try:
-            assert zygote.ask({"do": "sweep", "pid": other}) == {"left": 0}
+            assert zygote.ask({**PING, "pid": other}) == {"left": 0}
             assert is_alive(other)
         finally:
             end(other)
@@ -402,6 +405,8 @@ def test_sweep_of_what_has_ended_is_nothing() -> None:
     """A worker that is gone already is no error."""
     pid = start_as(UID, "print('up', flush=True)")
     assert wait_for(lambda: not is_alive(pid))
+    assert Path(f"/proc/{pid}").exists()  # nobody has waited for it yet: it does not count
+    assert zygote._processes_of(UID) == 0
     assert zygote.sweep(pid, UID) == 0
     assert zygote.sweep(pid, UID) == 0
 
@@ -411,6 +416,17 @@ def test_sweep_without_a_user_kills_the_worker() -> None:
     pid = start_as(UID, STUBBORN)
     assert zygote.sweep(pid, None) == 0
     assert not is_alive(pid)
+
+
+def test_sweep_of_a_lone_worker_looks_for_nobody_else() -> None:
+    """A worker that could start no process has left none: it is killed, and nothing is searched for."""
+    pid, other = start_as(UID, STUBBORN), start_as(UID, STUBBORN)
+    try:
+        assert zygote.sweep(pid, UID, alone=True) == 0
+        assert not is_alive(pid)
+        assert is_alive(other)
+    finally:
+        end(other)
 
 
 def test_sweep_gives_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -431,6 +447,8 @@ def test_what_could_not_be_killed_is_a_fault_of_ours(monkeypatch: pytest.MonkeyP
 
         def ask(request: dict[str, object], descriptor: int | None = None) -> dict[str, int]:
             answer = real(request, descriptor)
+            # only a worker that said so, before it touched student code, is taken to be alone
+            assert request.get("alone", False) is (request["do"] == "sweep" and pool.report.confinement.filtered)
             return {"left": 2} if request["do"] == "sweep" else answer
 
         monkeypatch.setattr(pool._zygotes[False], "ask", ask)
