@@ -88,6 +88,10 @@ def grade(
     require_reachable()
     with staged(submission, home, assignment) as (staging, taken):
         job = make_job(assignment, home, staging, taken, results or staging / "results.json", secret, items, tests)
+        try:  # those of an earlier run must not be taken for this one's
+            Path(job.results).unlink(missing_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot write {job.results}: {error.strerror}") from None
         runner = Host() if host is None else host
         try:
             answer = runner.run(job, assignment.budgets.run + SPARE_SECONDS)

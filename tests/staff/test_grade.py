@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from autograder import grade as grading
 from autograder.feedback import scores
-from autograder.feedback.errors import InputError
+from autograder.feedback.errors import GraderError, InputError
 from tests.staff import scenario
 from tests.staff.runs import (
     POCKET,
@@ -405,3 +406,21 @@ def test_that_is_stuck():
     assert run.failed
     assert "did not end in time" in run.staff
     assert "test_that_is_stuck" not in run.text
+
+
+def test_session_that_dies_at_once_is_a_fault_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any results there is one line, not a zero, and not what an earlier run left in the same place."""
+    results = tmp_path / "results.json"
+    run_and_read(POCKET / "solutions", POCKET, results=results)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(GraderError, match="the session was killed"):
+        grading.grade(POCKET / "solutions", POCKET, results=results)
+    assert not results.exists()
+
+
+@pytest.mark.parametrize("inside", ["", "file/results.json"], ids=["a-folder", "below-a-file"])
+def test_results_that_cannot_be_written_are_bad_input(tmp_path: Path, inside: str) -> None:
+    """One line, before anything is run."""
+    (tmp_path / "file").write_text("text", encoding="utf-8")
+    with pytest.raises(InputError, match="cannot write"):
+        grading.grade(POCKET / "solutions", POCKET, results=tmp_path / inside)

@@ -1,0 +1,276 @@
+"""The audit: green on a small assignment, red for each thing that can be wrong with a grader."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from autograder.audit import BROKEN, KEPT, LOST, UNTRIED, Verdict, as_json, audit
+from autograder.cli import main
+from autograder.feedback.errors import GraderError, InputError
+from tests.staff.runs import POCKET, ROOT, copy_home
+
+ITEMS = ["double", "mean", "span", "tally", "commonest"]
+
+
+@pytest.fixture(scope="module")
+def green() -> dict[tuple[str, str], Verdict]:
+    """The small assignment's verdicts, by kind and id."""
+    return {(verdict.kind, verdict.id): verdict for verdict in audit(POCKET)}
+
+
+def test_a_good_grader_is_green(green: dict[tuple[str, str], Verdict]) -> None:
+    """Reference, stubs, each item alone, alternatives and mistakes are all as they must be."""
+    assert [problem for verdict in green.values() for problem in verdict.problems] == []
+    assert list(green) == [
+        ("reference", "solutions"),
+        ("stubs", "handout"),
+        *(("one-item-only", slug) for slug in ITEMS),
+        ("alternatives", "double-by-addition"),
+        ("alternatives", "tally-with-a-counter"),
+        ("mistakes", "double-adds-two"),
+        ("mistakes", "mean-of-nothing-is-zero"),
+        ("mistakes", "tally-notes-presence-only"),
+    ]
+
+
+def test_the_matrix_says_what_each_trial_did_to_each_item(green: dict[tuple[str, str], Verdict]) -> None:
+    """Mistakes are graded on the tests that can notice them; what is not touched is not tried."""
+    assert set(green["reference", "solutions"].items.values()) == {KEPT}
+    assert set(green["stubs", "handout"].items.values()) == {LOST}
+    assert green["mistakes", "double-adds-two"].items == {**dict.fromkeys(ITEMS, UNTRIED), "double": LOST}
+    assert green["mistakes", "tally-notes-presence-only"].items == {
+        **dict.fromkeys(ITEMS, UNTRIED),
+        "tally": LOST,
+        "commonest": LOST,
+    }
+    assert green["one-item-only", "commonest"].items == {**dict.fromkeys(ITEMS, UNTRIED), "commonest": KEPT}
+
+
+def test_progress_is_told_for_each_trial() -> None:
+    """The listener hears of every verdict, in order, and how many there are."""
+    heard: list[tuple[str, int, int]] = []
+    audit(
+        POCKET, only=["one-item-only"], full=True, told=lambda verdict, done, of: heard.append((verdict.id, done, of))
+    )
+    assert heard == [(slug, index, 5) for index, slug in enumerate(ITEMS, start=1)]
+
+
+MISTAKE = """
+id = "{id}"
+base = "solutions"
+function = "{function}"
+old = "{old}"
+new = "{new}"
+items = ["{items}"]
+hint = "h"
+hint_zh = "提示"
+source = "observed"
+"""
+ALTERNATIVE = """
+id = "{id}"
+base = "solutions"
+function = "{function}"
+old = "{old}"
+new = "{new}"
+"""
+EASY = '''
+from autograder.feedback import item
+
+
+@item("span")
+def test_span_is_there(student):
+    """There is a function."""
+    assert repr(student.alpha.span)
+'''
+WRONG_TEST = '''
+from autograder.feedback import item
+
+
+@item("span")
+def test_span_of_one(student, check):
+    """The span of one number."""
+    check.equal(student.alpha.span([7]), 7, "the span")
+'''
+BROKEN_TEST = '''
+import pytest
+from autograder.feedback import item
+
+
+@pytest.fixture
+def numbers():
+    return undefined_name
+
+
+@item("span")
+def test_span_of_a_fixture(student, check, numbers):
+    """The span of some numbers."""
+    check.equal(student.alpha.span(numbers), 7, "the span")
+'''
+RED = {
+    "mistake-that-no-test-catches": (
+        {
+            "tests/mistakes/span/span-is-an-integer.toml": MISTAKE.format(
+                id="span-is-an-integer",
+                function="alpha.span",
+                old="return ordered[-1] - ordered[0]",
+                new="return abs(ordered[-1] - ordered[0])",
+                items="span",
+            )
+        },
+        "span-is-an-integer",
+        "span: not caught",
+    ),
+    "mistake-that-hits-another-item": (
+        {
+            "tests/mistakes/tally/tally-is-empty.toml": MISTAKE.format(
+                id="tally-is-empty", function="beta.tally", old="", new="return {}", items="tally"
+            )
+        },
+        "tally-is-empty",
+        "commonest: loses points in hidden/test_beta.py::test_commonest_of_a_random_text, test_beta.py::",
+    ),
+    "mistake-in-what-no-test-runs": (
+        {
+            "solutions/pocket/beta.py": (POCKET / "solutions/pocket/beta.py").read_text(encoding="utf-8")
+            + '\n\ndef rarest(words):\n    """The rarest word."""\n    return min(words)\n',
+            "tests/mistakes/tally/rarest-is-the-last.toml": MISTAKE.format(
+                id="rarest-is-the-last",
+                function="beta.rarest",
+                old="return min(words)",
+                new="return max(words)",
+                items="tally",
+            ),
+        },
+        "rarest-is-the-last",
+        "no test executes beta.rarest",
+    ),
+    "alternative-that-is-refused": (
+        {
+            "tests/alternatives/span/span-as-text.toml": ALTERNATIVE.format(
+                id="span-as-text",
+                function="alpha.span",
+                old="return ordered[-1] - ordered[0]",
+                new="return str(ordered[-1] - ordered[0])",
+            )
+        },
+        "span-as-text",
+        "span: loses points in hidden/test_alpha.py::test_span_of_random_numbers, test_alpha.py::test_span_of_a_few",
+    ),
+    "stub-that-earns-points": (
+        {"tests/hidden/test_easy.py": EASY},
+        "handout",
+        "span: a stub earns",
+    ),
+    "item-that-secretly-needs-another": (
+        {
+            "assignment.toml": (POCKET / "assignment.toml")
+            .read_text(encoding="utf-8")
+            .replace('needs = ["tally"]\n', "")
+        },
+        "commonest",
+        "commonest: loses points in hidden/test_beta.py::test_commonest_of_a_random_text",
+    ),
+    "reference-that-fails": ({"tests/hidden/test_one.py": WRONG_TEST}, "solutions", "span: loses points in hidden/"),
+    "test-that-is-broken": ({"tests/hidden/test_fixture.py": BROKEN_TEST}, "solutions", "span: the grader failed"),
+    "item-without-tests": (
+        {"tests/hidden/test_beta.py": "", "tests/public/test_beta.py": ""},
+        "solutions",
+        "tally: was not tried",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "trial", "problem"), RED.values(), ids=RED)
+def test_a_bad_grader_is_red(changes: dict[str, str], trial: str, problem: str, tmp_path: Path) -> None:
+    """The trial that shows it is off, and says what is wrong with which item."""
+    home = copy_home(tmp_path / "home", changes=changes)
+    (verdict,) = audit(home, only=[trial], full=not problem.startswith("no test"), jobs=1)
+    assert not verdict.ok
+    assert any(found.startswith(problem) for found in verdict.problems), verdict.problems
+
+
+def test_mistakes_are_tried_on_the_tests_that_run_them_only(tmp_path: Path) -> None:
+    """Without ``full`` no other test is run; with it all are."""
+    (few,) = audit(POCKET, only=["double-adds-two"], jobs=1)
+    (all_,) = audit(POCKET, only=["double-adds-two"], jobs=1, full=True)
+    assert set(few.items.values()) == {LOST, UNTRIED}
+    assert set(all_.items.values()) == {LOST, KEPT}
+
+
+def test_reference_that_fails_inline_stops_the_audit_of_mistakes(tmp_path: Path) -> None:
+    """Which test runs what is recorded on the reference: where that fails, there is nothing to go by."""
+    home = copy_home(tmp_path / "home", changes={"tests/hidden/test_one.py": WRONG_TEST})
+    with pytest.raises(GraderError, match="the reference does not pass its own tests"):
+        audit(home, only=["mistakes"], jobs=1)
+
+
+def test_only_what_exists_can_be_chosen() -> None:
+    """A misspelt kind or id is an error, not an empty and green audit."""
+    with pytest.raises(InputError, match="nothing to audit is called 'mitsakes'; kinds are reference, stubs"):
+        audit(POCKET, only=["reference", "mitsakes"], full=True)
+
+
+def test_command_prints_the_matrix_and_writes_json(tmp_path: Path) -> None:
+    """Exit 1 when something is off: named on stderr, marked in the matrix and in the JSON."""
+    changes, trial, problem = RED["mistake-that-no-test-catches"]
+    home = copy_home(tmp_path / "home", changes=changes)
+    target = tmp_path / "audit.json"
+    arguments = ["--home", str(home), "audit", "--full", "--only", trial, "--only", "stubs", "--json", str(target)]
+    result = CliRunner().invoke(main, arguments, prog_name="autograder")
+    assert result.exit_code == 1
+    assert re.search(r"^kind +trial +1\.1 +1\.2 +1\.3 +2\.1 +2\.2 *$", result.stdout, re.MULTILINE)
+    assert re.search(r"^stubs +handout +x +x +x +x +x +ok *$", result.stdout, re.MULTILINE)
+    assert re.search(rf"^mistakes +{trial} +\. +\. +\. +\. +\. +OFF$", result.stdout, re.MULTILINE)
+    assert result.stdout.splitlines()[-1] == "1 stubs, 1 mistakes: 1 off"
+    assert f"mistakes {trial}: {problem}" in result.stderr.splitlines()
+    assert "auditing: 2 of 2" in result.stderr.splitlines()
+    stubs, mistake = json.loads(target.read_text(encoding="utf-8"))
+    assert (stubs["kind"], stubs["ok"], stubs["problems"]) == ("stubs", True, [])
+    assert (mistake["id"], mistake["ok"], mistake["problems"]) == (trial, False, [problem])
+    assert set(mistake["items"].values()) == {KEPT}
+
+
+def test_command_is_exit_0_when_all_is_well() -> None:
+    """The last line says so."""
+    arguments = ["--home", str(POCKET), "audit", "--only", "stubs", "--full"]
+    result = CliRunner().invoke(main, arguments, prog_name="autograder")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1] == "1 stubs: all as they must be"
+
+
+def test_verdicts_are_plain_data(green: dict[tuple[str, str], Verdict]) -> None:
+    """What --json writes can be read back, one record a trial."""
+    records = as_json(green.values())
+    assert json.loads(json.dumps(records)) == records
+    assert [record["id"] for record in records] == [id_ for _, id_ in green]
+    assert BROKEN not in str(records)
+
+
+# --- on the real tests: an assertion that is taken out is missed
+
+ASSERTIONS = {
+    "mle-unknown-words-as-unk": 'check.close(prob(word, ("ant",)), 0.0, "p(a word that never followed | context)")',
+    "generate-draws-from-nothing": 'check.equal(student.ngram.generate(model, [0.5] * 8, 8), expected, "the sentence")',
+    "tune-zero-raises": 'check_lambdas(check, student.ngram.tune_grid(models, [["dog"], ["dog", "dog"]]), {2: 0.05})',
+}
+
+
+def test_a_removed_assertion_turns_the_audit_red(tmp_path: Path) -> None:
+    """Without one assertion of a hidden test, the mistake that it alone catches is not caught (three such pairs)."""
+    name = "tests/hidden/test_ngram.py"
+    source = (ROOT / name).read_text(encoding="utf-8")
+    for assertion in ASSERTIONS.values():
+        assert source.count(assertion) == 1, f"choose another assertion: {assertion}"
+        source = source.replace(assertion, "pass")
+    home = copy_home(tmp_path / "home", ROOT, changes={name: source})
+    verdicts = {verdict.id: verdict for verdict in audit(home, only=ASSERTIONS)}
+    assert {id_: verdict.problems for id_, verdict in verdicts.items()} == {
+        "mle-unknown-words-as-unk": ("mle: not caught",),
+        "generate-draws-from-nothing": ("sampling: not caught",),
+        "tune-zero-raises": ("tune_lambdas: not caught",),
+    }
