@@ -571,10 +571,10 @@ def test_tuning_counts_the_end_of_a_sentence(student, check):
 @item("tune_lambdas")
 def test_tuning_learns_nothing_from_unseen_contexts(student, check):
     """Where an order has not seen the context the lower orders stand in full, so its weight does not matter there."""
-    # after <s>: cat 6 times (order 2 is right), dog 4 times (order 1 is). The 110 other predictions are in contexts
-    # that order 2 has not seen.
+    # after <s>: cat 6 times (order 2 is right), dog 4 times (order 1 is). The 50 other predictions are in contexts
+    # that order 2 has not seen. A mean of the means of sentences would weigh the short ones more: 0.9.
     models = stack(student.testing, [{(): ANYTHING}, {("<s>",): {"cat": 1.0}}])
-    held_out = [["cat"] + ["bee"] * 10] * 6 + [["dog"] + ["bee"] * 10] * 4
+    held_out = [["cat"]] * 6 + [["dog"] + ["bee"] * 10] * 4
     check_lambdas(check, student.ngram.tune_grid(models, held_out), {2: 0.6})
 
 
@@ -584,8 +584,10 @@ def test_tuning_breaks_ties_towards_the_smaller_weight(student, check, kind):
     """Where all weights are equally good, also where all give probability 0, it is .05."""
     second = {"unseen": {("eel",): {"cat": 1.0}}, "impossible": {("<s>",): {"cat": 1.0}}}[kind]
     first = {"unseen": {"dog": 0.3, "</s>": 0.7}, "impossible": {"cat": 0.5, "</s>": 0.5}}[kind]
+    # with the impossible dog left out, or at 1e-10, the cat would ask for .99
+    held_out = {"unseen": [["dog"], ["dog", "dog"]], "impossible": [["cat"], ["dog"]]}[kind]
     models = stack(student.testing, [{(): first}, second])
-    check_lambdas(check, student.ngram.tune_grid(models, [["dog"], ["dog", "dog"]]), {2: 0.05})
+    check_lambdas(check, student.ngram.tune_grid(models, held_out), {2: 0.05})
 
 
 @item("tune_lambdas")
