@@ -327,7 +327,7 @@ def test_silent_peer_ends_at_the_deadline(ends: Any) -> None:
     began = time.monotonic()
     with pytest.raises(wire.TooLate):
         wire.receive(ends[0], began + 0.03)
-    assert 0.02 < time.monotonic() - began < 1
+    assert 0.02 < time.monotonic() - began < 5
 
 
 def test_peer_that_does_not_read_ends_at_the_deadline(ends: Any) -> None:

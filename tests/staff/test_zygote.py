@@ -20,7 +20,7 @@ import pytest
 
 from autograder import confine, zygote
 from autograder import pool as pool_module
-from autograder.confine import Cell
+from autograder.confine import Cell, Confinement
 from autograder.feedback.errors import Ended, GraderError
 from autograder.feedback.handles import Student
 from autograder.pool import Report, WorkerLink, Zygote
@@ -447,14 +447,36 @@ def test_what_could_not_be_killed_is_a_fault_of_ours(monkeypatch: pytest.MonkeyP
 
         def ask(request: dict[str, object], descriptor: int | None = None) -> dict[str, int]:
             answer = real(request, descriptor)
-            # only a worker that said so, before it touched student code, is taken to be alone
-            assert request.get("alone", False) is (request["do"] == "sweep" and pool.report.confinement.filtered)
             return {"left": 2} if request["do"] == "sweep" else answer
 
         monkeypatch.setattr(pool._zygotes[False], "ask", ask)
         with pytest.raises(GraderError, match="2 processes of a worker could not be killed"), pool.open(ITEM):
             pass
         assert pool.report.leftovers == 2
+
+
+@pytest.mark.parametrize("filtered", [True, False], ids=["filtered", "open"])
+def test_everything_is_searched_unless_the_kernel_forbade_it(monkeypatch: pytest.MonkeyPatch, filtered: bool) -> None:
+    """Only a worker that could start no process, as it said before it touched student code, is taken to be alone."""
+    said = Confinement(own_user=True, filtered=filtered)
+    asked = []
+    with open_pool({"probe": PROBE}) as (pool, _):
+        real = pool._zygotes[False].ask
+
+        def ask(request: dict[str, object], descriptor: int | None = None) -> dict[str, int]:
+            asked.append(request.get("alone"))
+            return real(request, descriptor)
+
+        def ready(sock: socket.socket) -> Confinement:
+            wait_until_ready(sock)
+            return said
+
+        wait_until_ready = pool_module._wait_until_ready
+        monkeypatch.setattr(pool_module, "_wait_until_ready", ready)
+        monkeypatch.setattr(pool._zygotes[False], "ask", ask)
+        with pool.open(ITEM):
+            pass
+    assert asked == [None, filtered]
 
 
 def test_no_process_is_left_behind_by_these_tests() -> None:
