@@ -12,7 +12,7 @@ from .loading import forget, import_from, load_as
 from .server import Server
 from .values import Flat
 
-__all__ = ["InlineLink", "load_as"]
+__all__ = ["InlineLink", "forget", "load_as"]
 
 
 class InlineLink:
