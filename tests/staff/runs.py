@@ -227,9 +227,9 @@ class Session:
         """Of its zygote."""
         return int(wait_until(lambda: [pid for pid in children(self.pid) if b"zygote.py" in command_line(pid)])[0])
 
-    def user(self, processes: int = 1) -> int:
-        """The uid of the worker that runs now, once it has so many processes."""
-        self.users.append(user_of(self.zygote, processes))
+    def user(self, threads: int = 1) -> int:
+        """The uid of the worker that runs now, once it has so many threads."""
+        self.users.append(user_of(self.zygote, threads))
         return self.users[-1]
 
     def answer(self) -> Answer:
@@ -286,13 +286,13 @@ def command_line(pid: int) -> bytes:
         return b""
 
 
-def user_of(zygote: int, processes: int) -> int:
-    """The uid of the worker that a zygote has forked, once so many processes of it run."""
+def user_of(zygote: int, threads: int) -> int:
+    """The uid of a worker that a zygote has forked, once it runs so many threads."""
 
     def found() -> int | None:
         for worker in children(zygote):
             uid = _uid(worker)
-            if uid is not None and uid >= LOWEST_UID and len(processes_of(uid)) >= processes:
+            if uid is not None and uid >= LOWEST_UID and int(_status(worker).get("Threads", "0")) >= threads:
                 return uid
         return None
 
