@@ -27,10 +27,10 @@ class Writer(Protocol):
 def failure_text(case: Case, outcome: Outcome) -> str:
     """The few lines that pytest shows for a test that did not pass."""
     if outcome.state == scores.NOT_STARTED:
-        return f"not started: {outcome.message}"
+        return f"not started: {outcome.message}" if outcome.message else "not started"
     if outcome.state == scores.GRADER_ERROR:
         return f"grader error (not your code): {outcome.detail}"
-    return f"{case.title}\n{outcome.message}"
+    return f"{case.title}\n{outcome.message}" if outcome.message else case.title
 
 
 def write(out: Writer, assignment: Assignment, rows: Sequence[ItemScore], seed: int) -> None:

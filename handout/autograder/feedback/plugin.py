@@ -14,6 +14,7 @@ import importlib
 import inspect
 import math
 import os
+import re
 import sys
 import unittest
 from collections.abc import Callable, Iterator
@@ -239,7 +240,17 @@ def _marks(test: pytest.Function) -> marks.Marks:
         problem = "public tests have no reference"
     if problem:
         raise marks.BadTest(f"{test.path.name}: {test.originalname}: {problem}")
-    return marks.read_marks(test.function, bool(parametrized))
+    mark = marks.read_marks(test.function, bool(parametrized))
+    takes = inspect.signature(test.function).parameters
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in takes.values())
+    for name, given in (("set_score", mark.partial), ("set_leaderboard_value", mark.leaderboard is not None)):
+        if name in test.fixturenames and not given:
+            problem = f"nothing gives it {name}; its decorator is missing"
+        if given and name not in takes and not takes_all:
+            problem = f"its decorator gives it {name}, which it does not take"
+    if problem:
+        raise marks.BadTest(f"{test.path.name}: {test.originalname}: {problem}")
+    return mark
 
 
 def _has_ids(mark: pytest.Mark) -> bool:
@@ -416,7 +427,7 @@ def _tripped(session: GradedSession, case: Case, error: BaseException) -> str:
     name = session.current.last_call if session.current is not None else ""
     where = f"{name}: " if name else ""
     if isinstance(error, pytest.fail.Exception) and text.startswith(_RAISED_NOTHING):
-        return f"{where}should raise {_class_name(text.removeprefix(_RAISED_NOTHING))}"
+        return f"{where}should raise {_CLASS.sub(_LAST_NAME, text.removeprefix(_RAISED_NOTHING))}"
     if isinstance(error, (AssertionError, pytest.fail.Exception)):
         return f"{where}this does not hold" if case.hidden or not text else text
     shown = type(error).__name__ if case.hidden else _line(error)
@@ -424,11 +435,7 @@ def _tripped(session: GradedSession, case: Case, error: BaseException) -> str:
 
 
 _RAISED_NOTHING = "DID NOT RAISE "  # pytest.raises
-
-
-def _class_name(text: str) -> str:
-    """``ValueError``, also where pytest says ``<class 'ValueError'>``."""
-    return text.removeprefix("<class '").removesuffix("'>")
+_CLASS, _LAST_NAME = re.compile(r"<class '(?:\w+\.)*(\w+)'>"), r"\1"  # as older releases of pytest put it
 
 
 def _earned(session: GradedSession, test: pytest.Function, case: Case) -> Outcome:
