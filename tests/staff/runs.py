@@ -140,7 +140,7 @@ def read_file(path: Path, home: Path) -> Run:
 
 def read_inline(submission: Path, home: Path = ROOT, *, seed: int = 0, hidden: bool = True) -> Run:
     """The same tests inline, as ``pytest`` on a laptop runs them, in a process of their own; rows hold all messages."""
-    command = [sys.executable, "-B", __file__, str(home), str(submission), str(seed), "hidden" if hidden else ""]
+    command = [sys.executable, __file__, str(home), str(submission), str(seed), "hidden" if hidden else ""]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stdout[-3000:] + done.stderr[-3000:]
     return read(json.loads(done.stdout.splitlines()[-1]), home, done.stdout)

@@ -69,18 +69,16 @@ def test_runs_one_item_only_public_and_hidden(submission: Path) -> None:
 
 
 def test_hidden_inputs_are_those_of_grading(submission: Path, secret: Path) -> None:
-    """With the term's secret a hidden test asks what it asked in grading; with none, what it asks without one."""
+    """With the term's secret a hidden test asks what it asked in grading, with another one something else."""
     seen = re.compile(r"LookupError: (seen 1\d\d\.\d+)")  # five numbers between 20 and 30
     outputs = [
         run_and_read(submission, POCKET, secret=SECRET.encode()).rows["mean"].output,
         debug("--home", POCKET, "debug", submission, "--item", "mean", "--secret", secret),
-        run_and_read(submission, POCKET).rows["mean"].output,
         debug("--home", POCKET, "debug", submission, "--item", "mean"),
     ]
     asked = [set(seen.findall(output)) for output in outputs]
-    assert [len(numbers) for numbers in asked] == [1, 1, 1, 1]
+    assert [len(numbers) for numbers in asked] == [1, 1, 1]
     assert asked[0] == asked[1]
-    assert asked[2] == asked[3]
     assert asked[0] != asked[2]
 
 
