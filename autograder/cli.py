@@ -258,7 +258,10 @@ def _require_writable(path: Path) -> None:
 
 
 def _console(stderr: bool = False) -> Console:
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = max(console.width, 120)  # a log has no edge; nothing need be cut off
+    return console
 
 
 @contextmanager

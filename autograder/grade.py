@@ -10,12 +10,13 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from .confine import can_change_uid
@@ -68,6 +69,7 @@ def grade(
     items: Sequence[str] = (),
     tests: Sequence[str] = (),
     host: Host | None = None,
+    budgets: Mapping[str, float] | None = None,
 ) -> Graded:
     """Grade a folder or a zip in isolation.
 
@@ -78,6 +80,7 @@ def grade(
         secret: seed of the hidden inputs; None for the one that lies in ``home``, or the development secret.
         items: only these items, by slug.
         tests: only these tests, as "file::function".
+        budgets: seconds in place of those of assignment.toml, by name.
         host: runs the session; None for one of its own. A caller with many submissions keeps one.
 
     Raises:
@@ -88,6 +91,7 @@ def grade(
     require_reachable()
     with staged(submission, home, assignment) as (staging, taken):
         job = make_job(assignment, home, staging, taken, results or staging / "results.json", secret, items, tests)
+        job = msgspec.structs.replace(job, budgets=dict(budgets or {}))
         try:  # those of an earlier run must not be taken for this one's
             Path(job.results).unlink(missing_ok=True)
         except OSError as error:
