@@ -354,6 +354,7 @@ def own_temporary_folder() -> Iterator[Path]:
             del os.environ["TMPDIR"]
         else:
             os.environ["TMPDIR"] = variable
+        HOST.close()  # one that was started meanwhile would go on using the folder
         shutil.rmtree(folder)
 
 

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from autograder.cli import main
+from autograder.host import END_SECONDS
 from tests.staff import scenario
 from tests.staff.runs import (
     POCKET,
@@ -236,7 +237,10 @@ def test_text_of_students_is_harmless(tmp_path: Path) -> None:
     submission = write_submission(tmp_path / "submission", POCKET, {k: v for k, v in told.submission.items() if v})
     result = call("grade", submission, "-v")
     assert result.exit_code == 0
-    assert "ValueError: red [b]bold[/x]" in result.stdout
+    for_students, _, for_staff = result.stdout.partition("for staff:")
+    for part in (for_students, for_staff):
+        assert "ValueError: red [b]bold[/x]" in part
+    assert "[x] Twice a number." in for_students
     assert not set(result.stdout + result.stderr) & {ESCAPE, "\0", "\a"}
 
 
@@ -298,7 +302,7 @@ def test_interrupt_leaves_no_process(tmp_path: Path, temporary: Path, whom: str)
                 os.killpg(process.pid, signal.SIGINT)
             else:
                 process.send_signal(signal.SIGINT)
-            _, complaint = process.communicate(timeout=60)
+            _, complaint = process.communicate(timeout=END_SECONDS - 1)  # it does not wait for the session to end
             wait_until(lambda: not processes_of(uid) and not any(map(is_alive, (host, session, zygote))))
         finally:
             process.kill()
