@@ -25,6 +25,7 @@ from .feedback.errors import GraderError, InputError
 from .host import BAD_JOB, Host
 from .secret import secret_of
 from .session import OK, Job
+from .strip import stamp_of
 from .submission import Taken, take
 
 SPARE_SECONDS = 30.0  # beyond the run's own budget, before the session is killed
@@ -162,6 +163,11 @@ def make_job(
     """The session's job for a staged submission."""
     received = f"Received {len(taken.files)} of {len(assignment.files)} files."
     versions = f"Python {platform.python_version()}, numpy {np.__version__}."
+    lines = (
+        f"{received} {versions} Run {secrets.token_hex(3)}.",
+        *_older_stubs(assignment, staging, taken),
+        *taken.notes,
+    )
     unavailable = {name: f"{name} was not handed in" for name in taken.missing}
     unavailable |= {name: f"{name} {why}" for name, why in taken.rejected.items()}
     return Job(
@@ -170,10 +176,24 @@ def make_job(
         results=str(results.absolute()),
         secret=(secret or secret_of(home)).hex(),
         items=tuple(items),
-        lines=(f"{received} {versions} Run {secrets.token_hex(3)}.", *taken.notes),
+        lines=lines,
         unavailable=unavailable,
         tests=tuple(tests),
     )
+
+
+def _older_stubs(assignment: Assignment, staging: Path, taken: Taken) -> list[str]:
+    """A line for each file that was made from another version of the handout."""
+    lines = []
+    for name in taken.files:
+        source = (staging / "submission" / assignment.package / name).read_text(encoding="utf-8", errors="replace")
+        version = stamp_of(source)
+        if version is not None and version != assignment.version:
+            lines.append(
+                f"{name} began as a stub of version {version}, graded is version {assignment.version}: "
+                "see what has changed in the handout."
+            )
+    return lines
 
 
 def require_reachable() -> None:

@@ -38,6 +38,7 @@ START_SECONDS = 60.0  # importing torch on half a core takes several seconds
 READY_SECONDS = 10.0
 CONTROL_SECONDS = 15.0
 THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+TORCH_MISSING = Path(sys.prefix) / "torch-missing"  # left by setup.sh, with the reason
 UIDS_PER_RUN = 512
 
 
@@ -272,6 +273,8 @@ class Pool:
 
     def _zygote(self, torch: bool) -> Zygote:
         if torch not in self._zygotes:
+            if torch and TORCH_MISSING.is_file():
+                raise GraderError(f"the grader is incomplete: {TORCH_MISSING.read_text(encoding='utf-8').strip()}")
             self._zygotes[torch] = Zygote(torch)
         return self._zygotes[torch]
 

@@ -184,8 +184,8 @@ def run(job: Job) -> int:
         hide_from_others()
     home, staging = Path(job.home), Path(job.staging)
     assignment = load_assignment(home / "assignment.toml")
-    if job.budgets:
-        assignment = replace(assignment, budgets=replace(assignment.budgets, **job.budgets))
+    overrides: dict[str, Any] = job.budgets
+    assignment = replace(assignment, budgets=replace(assignment.budgets, **overrides))
     deadlines = Deadlines(assignment.budgets)
     with _closing(Pool(assignment, staging / "submission", staging / "scratch", deadlines, home / "solutions")) as pool:
         plugin = Isolated(job, assignment, pool, deadlines)

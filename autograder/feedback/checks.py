@@ -43,7 +43,6 @@ class Check:
     ) -> None:
         self._hidden, self._tolerance, self._student = hidden, tolerance, student
         self._rng = rng if rng is not None else np.random.Generator(np.random.PCG64(0))
-        self.done = 0  # checks that were made: a test without any cannot fail
 
     def close(
         self, got: Any, expected: Any, what: str = "the result", *, rtol: float = EXACT, atol: float = TINY
@@ -55,7 +54,6 @@ class Check:
         number (integers, floats) that is expected, and double precision where that is expected.
         """
         __tracebackhide__ = True
-        self.done += 1
         want = _expected(expected, what)
         have = self._numeric(got, what, "an array" if want.ndim else "a number")
         self._same_shape(have, want.shape, what)
@@ -77,7 +75,6 @@ class Check:
         Goes through lists, tuples, sets and dicts; numpy scalars count as Python's, 0.0 is -0.0, NaN is never right.
         """
         __tracebackhide__ = True
-        self.done += 1
         self._refuse_handles(got, what, _article(expected))
         found = _difference(got, expected)
         if found is not None:
@@ -91,7 +88,6 @@ class Check:
     def that(self, condition: Any, message: str) -> None:
         """A property that the test computed itself from values that were checked before."""
         __tracebackhide__ = True
-        self.done += 1
         self._refuse_handles(condition, "the result", "True or False")
         if type(condition) not in (bool, np.bool_):
             raise GraderError(f"check.that takes True or False, not {_article(condition)}: {message}")
@@ -101,7 +97,6 @@ class Check:
     def number(self, got: Any, what: str = "the result") -> float:
         """``got`` as a float to compute with: a real scalar that is not NaN."""
         __tracebackhide__ = True
-        self.done += 1
         have = self._numeric(got, what, "a number")
         self._same_shape(have, (), what)
         if have.dtype.kind not in "iuf":
@@ -112,7 +107,6 @@ class Check:
     def array(self, got: Any, what: str = "the result", shape: tuple[int, ...] | None = None) -> np.ndarray:
         """``got`` as an array to compute with: numbers, none of them NaN, of the given shape."""
         __tracebackhide__ = True
-        self.done += 1
         have = self._numeric(got, what, "a number" if shape == () else "an array")
         if shape is not None:
             self._same_shape(have, shape, what)
@@ -122,7 +116,6 @@ class Check:
     def unpack(self, got: Any, count: int, what: str = "the result") -> tuple[Any, ...]:
         """The parts of a tuple or list of ``count`` values."""
         __tracebackhide__ = True
-        self.done += 1
         wanted = f"a tuple of {count} values"
         if type(got) not in (tuple, list):
             self._refuse_handles(got, what, wanted)
@@ -134,7 +127,6 @@ class Check:
     def fields(self, got: Any, names: Sequence[str], what: str = "the result") -> dict[str, Any]:
         """The named attributes of an object of the student's."""
         __tracebackhide__ = True
-        self.done += 1
         if type(got) is not Handle:
             wanted = f"an object with the fields {', '.join(names)}"
             raise CheckFailed(self._name(f"{what} should be {wanted}, not {_article(got)}"), f"got {_short(got)}")

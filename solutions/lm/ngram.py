@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .types import Context, Counts, LanguageModel, NgramModel, Sentence
+from .types import Context, Counts, LanguageModel, NgramModel, Sentence, cut
 from .vocab import BOS, EOS, PAD, UNK, Vocab
 
 
@@ -67,14 +67,6 @@ def count(sentences: Sequence[Sentence], n: int) -> Counts:
             followers[word] = followers.get(word, 0) + 1
     return counts
     # END SOLUTION
-
-
-def cut(context: Sequence[str], order: int) -> Context:
-    """The last order - 1 words of a context, as a tuple: all that a model of this order looks at. Given.
-
-    ``context[-(order - 1):]`` would not do: for order 1 it is the whole context, not an empty one.
-    """
-    return tuple(context[max(len(context) - order + 1, 0) :])
 
 
 class MLE:

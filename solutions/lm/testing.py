@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from .types import Context, NgramModel
+from .types import Context, NgramModel, cut
 from .vocab import Vocab
 
 T = TypeVar("T")
@@ -126,8 +126,3 @@ def advance(iterator: Iterator[T]) -> tuple[bool, T | None]:
         return False, next(iterator)
     except StopIteration:
         return True, None
-
-
-def cut(context: Sequence[str], order: int) -> Context:
-    """The last order - 1 words of a context, as a tuple."""
-    return tuple(context[max(len(context) - order + 1, 0) :])

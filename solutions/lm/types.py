@@ -18,6 +18,14 @@ Counts = dict[Context, dict[str, int]]
 AgreementPair = tuple[tuple[str, ...], str, str]
 
 
+def cut(context: Sequence[str], order: int) -> Context:
+    """The last order - 1 words of a context, as a tuple: all that a model of this order looks at.
+
+    ``context[-(order - 1):]`` would not do: for order 1 it is the whole context, not an empty one.
+    """
+    return tuple(context[max(len(context) - order + 1, 0) :])
+
+
 class LanguageModel(Protocol):
     """Anything with ``order`` and ``prob``: n-gram tables, mixtures of them, the doubles of ``testing.py``."""
 

@@ -170,3 +170,18 @@ def test_the_card_is_plain_ascii() -> None:
 def test_the_text_of_a_failure(outcome: Outcome, text: str) -> None:
     """What must hold, then what does not; details of staff only where the fault is ours."""
     assert card.failure_text(case("total", "test_a"), outcome) == text
+
+
+def test_import_error_is_told_once() -> None:
+    """One broken file fails many tests: the first says all of it, the others say that it is the same."""
+    message = "work.py cannot be imported: SyntaxError\n  mini/work.py:3 in <module>"
+    outcome = Outcome(scores.CANNOT_IMPORT, 0.0, message)
+    assert card.failure_text(case("mle", "test_prob"), outcome).endswith("mini/work.py:3 in <module>")
+    assert (
+        card.failure_text(case("mle", "test_prob"), outcome, again=True)
+        == "as above: work.py cannot be imported: SyntaxError"
+    )
+    other = Outcome(scores.FAILED, 0.0, "wrong")
+    assert card.failure_text(case("mle", "test_prob"), other, again=True) == card.failure_text(
+        case("mle", "test_prob"), other
+    )

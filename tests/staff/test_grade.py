@@ -14,6 +14,7 @@ import pytest
 
 from autograder import grade as grading
 from autograder.feedback import scores
+from autograder.feedback.assignment import load_assignment
 from autograder.feedback.errors import GraderError, InputError
 from tests.staff import scenario
 from tests.staff.runs import (
@@ -421,3 +422,17 @@ def test_results_that_cannot_be_written_are_bad_input(tmp_path: Path, inside: st
     (tmp_path / "file").write_text("text", encoding="utf-8")
     with pytest.raises(InputError, match="cannot write"):
         grading.grade(POCKET / "solutions", POCKET, results=tmp_path / inside)
+
+
+def test_older_stubs_are_noticed(tmp_path: Path) -> None:
+    """A file that began as a stub of another version of the handout is graded, and the top says so."""
+    home = copy_home(tmp_path / "home")
+    assignment = load_assignment(home / "assignment.toml")
+    submission = write_submission(tmp_path / "submission", home)
+    for name in assignment.files:
+        file = submission / assignment.package / name
+        file.write_text("# Handout version 1999.1\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
+    document = run_and_read(submission, home).document
+    for name in assignment.files:
+        assert f"{name} began as a stub of version 1999.1, graded is version {assignment.version}" in document["output"]
+    assert document["tests"][0]["status"] == "passed"

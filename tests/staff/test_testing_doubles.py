@@ -6,7 +6,7 @@ from types import GeneratorType
 
 import pytest
 from lm import testing
-from lm.types import Context
+from lm.types import Context, cut
 from lm.vocab import BOS, EOS, UNK
 
 TABLE: dict[Context, dict[str, float]] = {
@@ -149,4 +149,4 @@ def test_advance_tells_the_end_from_a_value() -> None:
 )
 def test_cut(context: tuple[str, ...], order: int, expected: tuple[str, ...]) -> None:
     """The last order - 1 words as a tuple; a unigram looks at none of them."""
-    assert testing.cut(context, order) == expected
+    assert cut(context, order) == expected

@@ -9,11 +9,13 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from autograder import pool as pool_module
 from autograder.feedback.errors import GraderError, StudentError, WrongType
 from autograder.feedback.handles import Handle, Student
 from autograder.pool import Pool
@@ -341,3 +343,12 @@ def test_reference_ends_with_the_pool(reference: Student, site: tuple[Pool, Path
     assert all(map(is_alive, [pid, *zygotes]))
     site[0].close()  # the last test of this file
     assert not any(map(is_alive, [pid, *zygotes]))
+
+
+def test_missing_torch_is_the_graders_fault(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where setup.sh could not have PyTorch, an item that needs it says that the grader is incomplete, and why."""
+    reason = tmp_path / "torch-missing"
+    reason.write_text("No CPU build of PyTorch here: out of reach.\n", encoding="utf-8")
+    monkeypatch.setattr(pool_module, "TORCH_MISSING", reason)
+    with pytest.raises(GraderError, match="the grader is incomplete: No CPU build of PyTorch here: out of reach"):
+        pool_module.Pool._zygote(SimpleNamespace(_zygotes={}), torch=True)  # type: ignore[arg-type]

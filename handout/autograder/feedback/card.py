@@ -24,8 +24,10 @@ class Writer(Protocol):
         ...
 
 
-def failure_text(case: Case, outcome: Outcome) -> str:
-    """The few lines that pytest shows for a test that did not pass."""
+def failure_text(case: Case, outcome: Outcome, again: bool = False) -> str:
+    """The few lines that pytest shows for a test that did not pass; ``again``: its message was shown before."""
+    if outcome.state == scores.CANNOT_IMPORT and again:
+        return "as above: " + outcome.message.partition("\n")[0]
     if outcome.state == scores.NOT_STARTED:
         return f"not started: {outcome.message}" if outcome.message else "not started"
     if outcome.state == scores.GRADER_ERROR:

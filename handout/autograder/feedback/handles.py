@@ -34,7 +34,8 @@ class Student:
     """The student's package, and what a test may do on its side.
 
     ``student.ngram`` is the module ``ngram`` of the package, as a handle. ``sticky`` is the first error that fails
-    the test even when the test swallows it; ``last_call`` is the student's function that was called last.
+    the test even when the test swallows it. ``last_call`` is the student's function that was called last, as far as
+    it is in one of ``own_modules``: a double in a given file is none of theirs.
 
     Args:
         link: to the far side.
@@ -47,6 +48,7 @@ class Student:
         self.sticky: StudentError | None = None
         self.calls = 0
         self.last_call = ""
+        self.own_modules: frozenset[str] | None = None  # None: every one
 
     def __getattr__(self, name: str) -> Handle:
         if name.startswith("_"):
@@ -129,6 +131,10 @@ class Student:
             return student_error(_text(base), _text(kind), _text(message), tuple(places))
         raise ValueError(status)
 
+    def _note_call(self, path: str) -> None:
+        if path and (self.own_modules is None or path.partition(".")[0] in self.own_modules):
+            self.last_call = path
+
     def _refer(self, value: object) -> tuple[int, str]:
         if type(value) is not Handle:
             raise Refused(f"a test cannot send a {type(value).__name__}")
@@ -192,7 +198,7 @@ class Handle:
 
     def __call__(self, *arguments: object, **keywords: object) -> Any:
         __tracebackhide__ = True
-        object.__setattr__(self._student, "last_call", self._path or self._type)
+        self._student._note_call(self._path)
         return _called(self._student._ask("call", self, list(arguments), keywords), self._path)
 
     def __getitem__(self, index: object) -> Any:

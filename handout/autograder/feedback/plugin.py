@@ -58,6 +58,7 @@ class GradedSession:
         self.outcomes: dict[tuple[str, str, str], Outcome] = {}
         self.marks: dict[tuple[str, str, str], marks.Marks] = {}
         self.leaderboard: dict[str, tuple[float | str, str]] = {}
+        self.said: set[str] = set()  # messages that were shown
         self.listeners: list[Callable[[Case, Outcome], None]] = []
         self.open_student: Callable[[Item], AbstractContextManager[Student]] = self._open_inline
         self.open_reference: Callable[[], Student] = self._open_reference_inline
@@ -296,6 +297,7 @@ def student(request: pytest.FixtureRequest) -> Iterator[Student]:
     session, case = _session_and_case(request)
     with session.open_student(session.assignment.by_slug[case.item]) as opened:
         session.current = opened
+        opened.own_modules = frozenset(Path(file).stem for file in session.assignment.files)
         yield opened
 
 
@@ -380,7 +382,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     session.outcomes[case.key] = outcome
     if outcome.state != scores.PASSED:
         traced = error is not None and outcome.state != scores.NOT_STARTED and item.config.get_verbosity() > 0
-        told = card.failure_text(case, outcome)
+        told = card.failure_text(case, outcome, again=outcome.message in session.said)
+        session.said.add(outcome.message)
         report.longrepr = f"{told}\n\n{report.longreprtext}" if traced else told
         report.outcome = "failed"
     report.user_properties.append(("state", outcome.state))
