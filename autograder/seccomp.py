@@ -88,6 +88,7 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "move_mount": (429, 429),
     "open_tree": (428, 428),
     "fsopen": (430, 430),
+    "fsconfig": (431, 431),
     "fsmount": (432, 432),
     "fspick": (433, 433),
     "mount_setattr": (442, 442),
@@ -101,7 +102,9 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "finit_module": (313, 273),
     "delete_module": (176, 106),
     "kexec_load": (246, 104),
+    "kexec_file_load": (320, 294),
     "quotactl": (179, 60),
+    "quotactl_fd": (443, 443),
     "acct": (163, 89),
     "swapon": (167, 224),
     "swapoff": (168, 225),
@@ -113,9 +116,14 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "vhangup": (153, 58),
     "syslog": (103, 116),
 }
-# Calls that threads and abort() need, allowed for certain arguments only: name -> numbers.
+# Calls that honest code needs, denied for certain arguments only.
 _CLONE, _CLONE3 = (56, 220), (435, 435)
-_KILL, _TGKILL, _PRLIMIT = (62, 129), (234, 131), (302, 261)
+_KILL, _TGKILL, _PRLIMIT, _SET_AFFINITY = (62, 129), (234, 131), (302, 261), (203, 122)
+_FCNTL, _IOCTL = (72, 25), (16, 29)
+# A socket's owner gets a signal, of the caller's choice, when data arrives: a second kill(). F_NOTIFY watches a folder.
+_F_SETOWN, _F_SETSIG, _F_SETOWN_EX, _F_NOTIFY = 8, 10, 15, 1026
+_FIOSETOWN, _SIOCSPGRP = 0x8901, 0x8902
+_TIOCSTI = 0x5412  # types on a terminal
 
 
 def install(pid: int) -> None:
@@ -138,13 +146,21 @@ def install(pid: int) -> None:
 
 @dataclass(frozen=True)
 class _Rule:
-    """Deny a call with ``error``; where ``argument`` is given, unless ``argument & mask`` is one of ``allowed``."""
+    """Deny a call with ``error``.
+
+    Attributes:
+        argument: its position, where the call is not denied whatever its arguments.
+        mask: which bits of it count.
+        allowed: with any other value the call is denied; empty when ``denied`` says which.
+        denied: with any other value the call is allowed.
+    """
 
     number: int
     error: int = errno.EPERM
     argument: int | None = None
     mask: int = 0xFFFFFFFF
     allowed: tuple[int, ...] = ()
+    denied: tuple[int, ...] = ()
 
 
 def _rules(pid: int, column: int) -> list[_Rule]:
@@ -156,6 +172,9 @@ def _rules(pid: int, column: int) -> list[_Rule]:
         _Rule(_KILL[column], argument=0, allowed=(pid,)),
         _Rule(_TGKILL[column], argument=0, allowed=(pid,)),  # abort() and threads signal their own group
         _Rule(_PRLIMIT[column], argument=0, allowed=(0, pid)),
+        _Rule(_SET_AFFINITY[column], argument=0, allowed=(0, pid)),
+        _Rule(_FCNTL[column], argument=1, denied=(_F_SETOWN, _F_SETSIG, _F_SETOWN_EX, _F_NOTIFY)),
+        _Rule(_IOCTL[column], argument=1, denied=(_FIOSETOWN, _SIOCSPGRP, _TIOCSTI)),
     ]
 
 
@@ -174,10 +193,12 @@ def _program(pid: int) -> list[bytes]:
     for rule in _rules(pid, 0 if machine == "x86_64" else 1):
         block = [_return(ERRNO | rule.error)]
         if rule.argument is not None:
-            # the low half of the argument: pids and flags have 32 bits
-            tests = [_jump_equal(value, len(rule.allowed) - index, 0) for index, value in enumerate(rule.allowed)]
+            # the low half of the argument: pids, flags and commands have 32 bits
             load = [_load(_ARGUMENTS + 8 * rule.argument), _and(rule.mask)]
-            block = [*load, *tests, _return(ERRNO | rule.error), _return(ALLOW)]
+            values = rule.allowed or rule.denied
+            tests = [_jump_equal(value, len(values) - index, 0) for index, value in enumerate(values)]
+            ends = [_return(ERRNO | rule.error), _return(ALLOW)]
+            block = [*load, *tests, *(ends if rule.allowed else reversed(ends))]
         code += [_jump_equal(rule.number, 0, len(block)), *block]
     return [*code, _return(ALLOW)]
 
