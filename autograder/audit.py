@@ -1,6 +1,6 @@
 """The proof of the grader: what is right passes, what is wrong loses exactly its own points, each item stands alone.
 
-Five kinds of submissions are made from the sources and graded like a student's:
+Six kinds of submissions are made from the sources and graded like a student's:
 
 =============  ==========================================================================================
 reference      the solutions: full points
@@ -8,9 +8,11 @@ stubs          the handout as it is: no points, every item "not started"
 one-item-only  the handout with one item (and what it needs) solved: that item in full
 alternatives   right solutions written another way: full points
 mistakes       known wrong solutions: exactly the items that the entry names lose points
+attacks        hostile submissions: what each of them says (``attacks``); graded where we are root
 =============  ==========================================================================================
 
-Mistakes and alternatives are graded on the tests that execute the function that they change; ``full`` takes all.
+Mistakes and alternatives are graded on the tests that execute the function that they change, attacks on one of every
+other item as well; ``full`` takes all.
 """
 
 from __future__ import annotations
@@ -25,17 +27,20 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from . import attacks
 from .archive import Member
+from .attacks import Attack
 from .build import package_members
 from .catalogue import SOLUTIONS, Alternative, Mistake, apply, changed_functions, load_alternatives, load_mistakes
+from .confine import can_change_uid
 from .executed import executed
 from .feedback import scores
 from .feedback.assignment import Assignment, load_assignment
-from .feedback.errors import InputError
+from .feedback.errors import GraderError, InputError
 from .grade import Graded, grade
 from .host import Host
 
-KINDS = ("reference", "stubs", "one-item-only", "alternatives", "mistakes")
+KINDS = ("reference", "stubs", "one-item-only", "alternatives", "mistakes", "attacks")
 LOST, KEPT, BROKEN, UNTRIED = "lost", "kept", "grader error", "not run"
 _RIGHT = (scores.PASSED, scores.NOT_RUN)
 
@@ -58,6 +63,7 @@ class Trial:
     tests: tuple[str, ...] = ()
     states: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""  # known before grading
+    attack: Attack | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,13 @@ def audit(
         InputError: the sources are unusable, or ``only`` names nothing.
     """
     assignment = load_assignment(home / "assignment.toml")
-    trials = _chosen(list(_trials(home, assignment, full)), tuple(only))
+    only = tuple(only)
+    trials = _chosen(list(_trials(home, assignment, full)), only)
+    if "attacks" in only and not can_change_uid():
+        raise InputError("attacks need root: student code must run as another user")
+    if not can_change_uid():
+        trials = [trial for trial in trials if trial.attack is None]
+    secrets = attacks.Secrets(home, secret)
     verdicts: list[Verdict] = []
     hosts: SimpleQueue[Host] = SimpleQueue()
     with ExitStack() as stack:
@@ -106,7 +118,7 @@ def audit(
         executor = stack.enter_context(ThreadPoolExecutor(count))
         for _ in range(count):
             hosts.put(stack.enter_context(closing(Host())))
-        for verdict in executor.map(lambda trial: _try(trial, home, assignment, secret, hosts), trials):
+        for verdict in executor.map(lambda trial: _try(trial, home, assignment, secret, secrets, hosts), trials):
             verdicts.append(verdict)
             if told is not None:
                 told(verdict, len(verdicts), len(trials))
@@ -145,6 +157,10 @@ def _trials(home: Path, assignment: Assignment, full: bool) -> Iterator[Trial]:
         yield _entry("alternatives", alternative, solved, alternatives, reached, frozenset(), full)
     for mistake in mistakes:
         yield _entry("mistakes", mistake, solved, alternatives, reached, frozenset(mistake.items) & everything, full)
+    slugs = attacks.items_of_tests(home)
+    for attack in attacks.load_attacks(home / "tests" / "attacks", assignment):
+        tests = () if full else attacks.tests_for(attack, reached, slugs)
+        yield Trial("attacks", attack.id, solved, frozenset(attack.loses), tests=tests, attack=attack)
 
 
 def _entry(
@@ -191,11 +207,20 @@ def _contents(members: Mapping[str, Member]) -> dict[str, bytes]:
     return {path: member.content for path, member in members.items()}
 
 
-def _try(trial: Trial, home: Path, assignment: Assignment, secret: bytes | None, hosts: SimpleQueue[Host]) -> Verdict:
+def _try(
+    trial: Trial,
+    home: Path,
+    assignment: Assignment,
+    secret: bytes | None,
+    secrets: attacks.Secrets,
+    hosts: SimpleQueue[Host],
+) -> Verdict:
     if trial.problem:
         return Verdict(trial.kind, trial.id, {}, (trial.problem,))
     host = hosts.get()
     try:
+        if trial.attack is not None:
+            return _try_attack(trial, trial.attack, home, assignment, secret, secrets, host)
         return _judge(trial, _grade(trial, home, secret, host), assignment)
     finally:
         hosts.put(host)
@@ -208,6 +233,33 @@ def _grade(trial: Trial, home: Path, secret: bytes | None, host: Host) -> Graded
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
         return grade(Path(folder), home, secret=secret, items=trial.items, tests=trial.tests, host=host)
+
+
+def _try_attack(
+    trial: Trial,
+    attack: Attack,
+    home: Path,
+    assignment: Assignment,
+    secret: bytes | None,
+    secrets: attacks.Secrets,
+    host: Host,
+) -> Verdict:
+    items: Mapping[str, str] = {}
+    with tempfile.TemporaryDirectory(prefix="audit-") as folder:
+        submission = attacks.hand_in(attack, home, trial.package, assignment, Path(folder))
+        try:
+            graded = grade(submission, home, secret=secret, tests=trial.tests, host=host, budgets=attacks.BUDGETS)
+        except InputError as error:
+            problems = attacks.refusal_problems(attack, error)
+        except GraderError as error:
+            problems = [f"nothing was graded: {error}"]
+        else:
+            verdict = _judge(trial, graded, assignment)
+            items = verdict.items
+            problems = [*verdict.problems, *attacks.problems(attack, graded, assignment, secrets)]
+            problems += [f"{slug}: was not tried" for slug, found in items.items() if found == UNTRIED]
+    problems += [f"process {pid} of a worker is alive" for pid in attacks.strays()]
+    return Verdict(trial.kind, trial.id, items, tuple(dict.fromkeys(problems)))
 
 
 def _judge(trial: Trial, graded: Graded, assignment: Assignment) -> Verdict:

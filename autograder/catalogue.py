@@ -102,7 +102,7 @@ def load_mistakes(folder: Path, assignment: Assignment) -> list[Mistake]:
             _known_item(slug, assignment, file)
         if item not in items or len(set(items)) < len(items):
             raise InputError(f"{file}: items must name {item!r}, the folder, and none twice")
-        hint, hint_zh, source = (_text(raw, key, file) for key in ("hint", "hint_zh", "source"))
+        hint, hint_zh, source = (text_of(raw, key, file) for key in ("hint", "hint_zh", "source"))
         if hint.strip() == hint_zh.strip():
             raise InputError(f"{file}: hint and hint_zh are the same text")
         on = tuple(slug for slug in items if slug in assignment.by_slug)
@@ -119,7 +119,7 @@ def load_alternatives(folder: Path, assignment: Assignment) -> list[Alternative]
     """
     found: list[Alternative] = []
     for file, item, raw in _entries(folder, assignment, ("source",)):
-        source = _text(raw, "source", file) if "source" in raw else ""
+        source = text_of(raw, "source", file) if "source" in raw else ""
         found.append(Alternative(raw["id"], file, item, raw["changes"], raw["base"], source))
     for entry in found:
         _chain(entry, found)
@@ -191,8 +191,8 @@ def _entries(folder: Path, assignment: Assignment, more: tuple[str, ...]) -> Ite
             raw = tomllib.loads(path.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InputError(f"{file}: {error}") from None
-        _known(raw, ("id", "base", *_ONE, "changes", *more), file)
-        name = _text(raw, "id", file)
+        only_known(raw, ("id", "base", *_ONE, "changes", *more), file)
+        name = text_of(raw, "id", file)
         if name != path.stem:
             raise InputError(f"{file}: id {name!r} is not the file's name")
         if not _ID.fullmatch(name) or name == SOLUTIONS:
@@ -200,12 +200,12 @@ def _entries(folder: Path, assignment: Assignment, more: tuple[str, ...]) -> Ite
         if name in seen:
             raise InputError(f"{file}: {seen[name]} has the same id")
         seen[name] = file
-        raw["base"] = _text(raw, "base", file)
-        raw["changes"] = _changes(raw, assignment, file)
+        raw["base"] = text_of(raw, "base", file)
+        raw["changes"] = changes_of(raw, assignment, file)
         yield file, item, raw
 
 
-def _changes(raw: dict[str, Any], assignment: Assignment, file: str) -> tuple[Change, ...]:
+def changes_of(raw: dict[str, Any], assignment: Assignment, file: str) -> tuple[Change, ...]:
     several = "changes" in raw
     if several and any(key in raw for key in _ONE):
         raise InputError(f"{file}: either function, old and new, or [[changes]]")
@@ -214,15 +214,15 @@ def _changes(raw: dict[str, Any], assignment: Assignment, file: str) -> tuple[Ch
         raise InputError(f"{file}: changes is a list of [[changes]] tables")
     changes = []
     for table in tables:
-        _known(table, _ONE, file)
-        function = _text(table, "function", file)
+        only_known(table, _ONE, file)
+        function = text_of(table, "function", file)
         module, _, qualname = function.partition(".")
         if not qualname or not all(part.isidentifier() for part in function.split(".")):
             raise InputError(f"{file}: function {function!r} is not module.qualname")
         if f"{module}.py" not in assignment.files:
             modules = [name.removesuffix(".py") for name in assignment.files]
             raise InputError(f"{file}: {module}.py is not handed in by students{_near(module, modules)}")
-        old, new = (_block(_text(table, key, file, empty=True)) for key in ("old", "new"))
+        old, new = (_block(text_of(table, key, file, empty=True)) for key in ("old", "new"))
         if old == new:
             raise InputError(f"{file}: old and new are the same text")
         changes.append(Change(function, old, new))
@@ -309,7 +309,7 @@ def _parse(source: str, where: str) -> ast.Module:
         raise InputError(f"{where} does not parse: {error}") from None
 
 
-def _text(raw: dict[str, Any], key: str, file: str, empty: bool = False) -> str:
+def text_of(raw: dict[str, Any], key: str, file: str, empty: bool = False) -> str:
     value = raw.get(key)
     if not isinstance(value, str) or not (empty or value.strip()):
         raise InputError(f'{file}: needs {key} = "..."')
@@ -322,7 +322,7 @@ def _known_item(slug: object, assignment: Assignment, file: str) -> None:
         raise InputError(f"{file}: {slug!r} is no item{_near(str(slug), slugs)}")
 
 
-def _known(raw: dict[str, Any], known: Collection[str], file: str) -> None:
+def only_known(raw: dict[str, Any], known: Collection[str], file: str) -> None:
     for name in raw:
         if name not in known:
             raise InputError(f"{file}: unknown key {name!r}{_near(name, known)}")

@@ -41,7 +41,7 @@ _CATALOGUE_TEXT = ("old", "new", "hint", "hint_zh")
 
 
 @dataclass(frozen=True)
-class _Line:
+class Line:
     """A line with white space normalised, and where it stands."""
 
     text: str
@@ -56,18 +56,18 @@ class _Line:
 class _Text:
     """Many lines, to be searched at once. They are read when they are first asked for."""
 
-    def __init__(self, lines: Iterable[_Line]) -> None:
+    def __init__(self, lines: Iterable[Line]) -> None:
         self._source = lines
 
     @cached_property
-    def _lines(self) -> list[_Line]:
+    def _lines(self) -> list[Line]:
         return list(self._source)
 
     @cached_property
     def _joined(self) -> str:
         return "\n".join(line.text for line in self._lines)
 
-    def find(self, words: str) -> _Line | None:
+    def find(self, words: str) -> Line | None:
         """The first line that holds these words, not as a part of longer ones."""
         place = self._joined.find(words)
         while place >= 0:
@@ -106,14 +106,15 @@ def scan(
         InputError: something leaks. Names file and line in the handout, and where it comes from.
     """
     everything = _Text(line for name, member in handout.items() for line in _lines(name, member.content))
-    code = _Text(line for name in given if name.endswith(".py") for line in _code(name, handout[name].content))
+    code = _Text(line for name in given if name.endswith(".py") for line in code_lines(name, handout[name].content))
     tests = _Text(line for name in public for line in _lines(name, handout[name].content))
-    test_code = _Text(line for name in public if name.endswith(".py") for line in _code(name, handout[name].content))
+    public_code = [name for name in public if name.endswith(".py")]
+    test_code = _Text(line for name in public_code for line in code_lines(name, handout[name].content))
     shared: list[str] = []
     found: list[str] = []
 
     for path, content in solutions.items():
-        for lines in _solved(path, content):
+        for lines in solution_lines(path, content):
             twins = 0
             for line in lines:
                 copy = everything.find(line.text)
@@ -146,21 +147,21 @@ def scan(
     return shared
 
 
-def _lines(file: str, content: bytes) -> Iterator[_Line]:
+def _lines(file: str, content: bytes) -> Iterator[Line]:
     """All lines of a text file; none of a binary one."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         return
     for number, line in enumerate(text.split("\n"), 1):
-        yield _Line(" ".join(line.split()), file, number)
+        yield Line(" ".join(line.split()), file, number)
 
 
-def _long(lines: Iterable[_Line]) -> list[_Line]:
+def _long(lines: Iterable[Line]) -> list[Line]:
     return [line for line in lines if len(line.text) > LONGEST_THAT_SAYS_NOTHING]
 
 
-def _code(file: str, content: bytes) -> Iterator[_Line]:
+def code_lines(file: str, content: bytes) -> Iterator[Line]:
     """The lines of a Python file without comments and docstrings, where a solution would be no coincidence."""
     source = content.decode("utf-8")
     lines = source.split("\n")
@@ -173,17 +174,17 @@ def _code(file: str, content: bytes) -> Iterator[_Line]:
             for row in range(node.lineno, (node.end_lineno or node.lineno) + 1):
                 lines[row - 1] = ""
     for number, line in enumerate(lines, 1):
-        yield _Line(" ".join(line.split()), file, number)
+        yield Line(" ".join(line.split()), file, number)
 
 
-def _solved(path: str, content: bytes) -> Iterator[list[_Line]]:
+def solution_lines(path: str, content: bytes) -> Iterator[list[Line]]:
     """The long lines of each region."""
     lines = list(_lines(path, content))
     for region in find_regions(content.decode("utf-8"), path)[1]:
         yield _long(lines[region.first : region.last - 1])
 
 
-def _hidden(files: Mapping[str, bytes]) -> Iterator[_Line]:
+def _hidden(files: Mapping[str, bytes]) -> Iterator[Line]:
     """The long lines of hidden tests, and the names of their functions."""
     for path, content in files.items():
         lines = list(_lines(path, content))
@@ -191,10 +192,10 @@ def _hidden(files: Mapping[str, bytes]) -> Iterator[_Line]:
         for line in lines:
             name = re.match(r"(?:async )?def (test\w*)", line.text)
             if name:
-                yield _Line(name[1], path, line.number)
+                yield Line(name[1], path, line.number)
 
 
-def _catalogue(files: Mapping[str, bytes]) -> Iterator[_Line]:
+def _catalogue(files: Mapping[str, bytes]) -> Iterator[Line]:
     """The long lines of what the entries replace, put in its place, and hint at."""
     for path, content in files.items():
         try:
@@ -203,7 +204,7 @@ def _catalogue(files: Mapping[str, bytes]) -> Iterator[_Line]:
             raise InputError(f"{path}: {error}") from None
         for text in texts:
             for line in _long(_lines(path, text.encode("utf-8"))):
-                yield _Line(line.text, path, _number(content, line.text))
+                yield Line(line.text, path, _number(content, line.text))
 
 
 def _texts(table: dict[str, Any]) -> Iterator[str]:
