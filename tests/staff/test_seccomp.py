@@ -304,7 +304,7 @@ HONEST = """
     import numpy as np
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         answer = [sum(pool.map(len, ["a", "bc"]))]
-    answer.append(resource.prlimit(os.getpid(), resource.RLIMIT_CORE) == (0, 0))
+    answer.append(resource.prlimit(os.getpid(), resource.RLIMIT_CORE) == resource.getrlimit(resource.RLIMIT_CORE))
     resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
     caught = []
     signal.signal(signal.SIGUSR1, lambda number, frame: caught.append(number))
