@@ -6,6 +6,8 @@ what is handed in: a folder or a zip.
 
 from __future__ import annotations
 
+import warnings
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -32,3 +34,227 @@ def exits_at_import(folder: Path, solved: Mapping[str, bytes]) -> Path:
 
 
 # --- the other groups: add functions below this line ------------------------------------------------------------
+
+
+# --- groups resources, values, task and reports -----------------------------------------------------------------
+
+
+def _as_metrics(folder: Path, solved: Mapping[str, bytes], content: bytes) -> Path:
+    """The solved files, with this content in the place of metrics.py."""
+    return _plain(folder, {**solved, "metrics.py": content})
+
+
+def _zip(folder: Path, members: Mapping[str, bytes]) -> Path:
+    """A compressed zip with these members, in this order."""
+    path = folder / "upload.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def latin_1(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """Saved in Latin-1, with a letter that UTF-8 writes in another way."""
+    return _as_metrics(folder, solved, b"# caf\xe9\n" + solved["metrics.py"])
+
+
+def gb18030(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """Saved as Windows in China does, and it says so: Python could read it."""
+    return _as_metrics(folder, solved, "# -*- coding: gb18030 -*-\n# 蝙蝠\n".encode("gb18030") + solved["metrics.py"])
+
+
+def utf_16(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """Saved as what Windows called Unicode."""
+    return _as_metrics(folder, solved, solved["metrics.py"].decode().encode("utf-16"))
+
+
+def byte_order_mark(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """All files with a byte order mark."""
+    return _plain(folder, {name: b"\xef\xbb\xbf" + content for name, content in solved.items()})
+
+
+def carriage_returns(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """All files with the line ends of Windows."""
+    return _plain(folder, {name: content.replace(b"\n", b"\r\n") for name, content in solved.items()})
+
+
+def old_line_ends(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """All files with the line ends of old Macs."""
+    return _plain(folder, {name: content.replace(b"\n", b"\r") for name, content in solved.items()})
+
+
+def nul_bytes(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A NUL byte in a comment."""
+    return _as_metrics(folder, solved, b"# \0\n" + solved["metrics.py"])
+
+
+def file_missing(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """One of the files only."""
+    return _plain(folder, {"ngram.py": solved["ngram.py"]})
+
+
+def wrong_case(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A capital letter in a name."""
+    return _plain(folder, {"Ngram.py": solved["ngram.py"], "metrics.py": solved["metrics.py"]})
+
+
+def browser_copy(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """Downloaded a second time."""
+    return _plain(folder, {"ngram (1).py": solved["ngram.py"], "metrics.py": solved["metrics.py"]})
+
+
+def text_ending(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """With the ending that a browser or an editor adds."""
+    return _plain(folder, {"ngram.py.txt": solved["ngram.py"], "metrics.py": solved["metrics.py"]})
+
+
+def notebook_instead(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """The work is in a notebook."""
+    return _plain(folder, {"metrics.ipynb": _NOTEBOOK, "ngram.py": solved["ngram.py"]})
+
+
+def wrapped_folder(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A zip of a folder that holds a folder."""
+    return _zip(folder, {f"homework/part 1/{name}": content for name, content in solved.items()})
+
+
+def zipped_on_a_mac(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A folder as the Finder zips it: with what Python would take for broken source files."""
+    members = {f"homework/{name}": content for name, content in solved.items()}
+    forks = {f"__MACOSX/homework/._{name}": b"\0\5\26\7\0\2\0\0Mac OS X" for name in solved}
+    return _zip(folder, {**members, "homework/.DS_Store": b"\0\0\0\1Bud1", **forks})
+
+
+def empty_file(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """Nothing but spaces."""
+    return _as_metrics(folder, solved, b" \n\n")
+
+
+def pdf(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A document with another ending."""
+    return _as_metrics(folder, solved, b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\n")
+
+
+_NOTEBOOK = (
+    b'{"cells": [{"cell_type": "code", "source": ["x = 1"]}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
+)
+
+
+def notebook(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A notebook with another ending."""
+    return _as_metrics(folder, solved, _NOTEBOOK)
+
+
+def half_a_gigabyte(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """500 MB of zeros, which take no room on this disk."""
+    _plain(folder, {"ngram.py": solved["ngram.py"]})
+    with (folder / "metrics.py").open("wb") as file:
+        file.truncate(500_000_000)
+    return folder
+
+
+def zip_bomb(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A small zip with a large file."""
+    path = _zip(folder, {"ngram.py": solved["ngram.py"]})
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("metrics.py", "w") as member:
+        for _ in range(200):
+            member.write(bytes(1_000_000))
+    return path
+
+
+def zip_bomb_that_lies(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """The same, with a table of contents that says 100 bytes."""
+    path = _zip(folder, {"ngram.py": solved["ngram.py"], "metrics.py": bytes(20_000_000)})
+    path.write_bytes(path.read_bytes().replace((20_000_000).to_bytes(4, "little"), (100).to_bytes(4, "little")))
+    return path
+
+
+def nested_zip(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A zip in a zip."""
+    inner = _zip(folder, solved)
+    content = inner.read_bytes()
+    inner.unlink()
+    return _zip(folder, {"homework.zip": content})
+
+
+def nested_zip_beside(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """The files, and an archive of other ones."""
+    inner = _zip(folder, dict.fromkeys(solved, b"raise ValueError\n"))
+    content = inner.read_bytes()
+    inner.unlink()
+    return _zip(folder, {**solved, "old.zip": content})
+
+
+def not_a_zip(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A text with the ending of a zip."""
+    return _plain(folder, {"upload.zip": b"this is no archive\n"}) / "upload.zip"
+
+
+def half_a_zip(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """An upload that broke off."""
+    path = _zip(folder, solved)
+    path.write_bytes(path.read_bytes()[:4000])
+    return path
+
+
+def nothing_at_all(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A zip with nothing in it but what systems leave behind."""
+    return _zip(folder, {".DS_Store": b"\0\0\0\1Bud1", "__MACOSX/._x": b"\0"})
+
+
+def two_places(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """The right files in the package, and older ones beside it."""
+    right = {f"lm/{name}": content for name, content in solved.items()}
+    return _plain(folder, {**right, "metrics.py": b"raise ValueError('the old one')\n"})
+
+
+def twice_in_the_zip(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """One name twice in an archive: the last one counts."""
+    path = _zip(folder, {**solved, "metrics.py": b"raise ValueError('the first one')\n"})
+    with warnings.catch_warnings(), zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        warnings.simplefilter("ignore")
+        archive.writestr("metrics.py", solved["metrics.py"])
+    return path
+
+
+def five_thousand_files(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """The whole project: thousands of files, a link that leads in a circle, a checkpoint of 1 GB."""
+    _plain(folder, {**solved, **{f"node_modules/{i}.js": b"" for i in range(5000)}})
+    with (folder / "checkpoint.pt").open("wb") as file:
+        file.truncate(1_000_000_000)
+    (folder / "node_modules" / "circle").symlink_to(folder, target_is_directory=True)
+    return folder
+
+
+def whole_repository(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """The handout as a repository: package, tests, settings, history."""
+    package = {f"lm/{name}": content for name, content in solved.items()}
+    beside = {"README.md": b"# mine\n", ".git/HEAD": b"ref: refs/heads/main\n", "check.py": b"raise SystemExit\n"}
+    tests = {"tests/test_ngram.py": b"def test_all(): pass\n", "pyproject.toml": b"[tool.pytest.ini_options]\n"}
+    return _plain(folder, {**package, **beside, **tests, "lm/testing.py": b"class TableModel: pass\n"})
+
+
+def one_block_at_import(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """More memory than there is, at import."""
+    return _at_import(folder, solved, "TABLE = bytearray(8 << 30)\n")
+
+
+def prints_at_import(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """Tests of its own at the end of a file, which print a lot."""
+    return _at_import(folder, solved, "print('PRINTED BY A STUDENT\\n' * 1_000_000, flush=True)\n")
+
+
+def seeds_at_import(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """Seeds the generators, and asks for numpy's warnings as errors."""
+    code = "import random\nimport numpy as np\nrandom.seed(7)\nnp.random.seed(7)\nnp.seterr(all='raise')\n"
+    return _at_import(folder, solved, code)
+
+
+def classes_deleted(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A class that the file gives, under another name."""
+    return _plain(folder, {**solved, "ngram.py": solved["ngram.py"].replace(b"class AddK:", b"class Laplace:")})
+
+
+def functions_deleted(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A file with the one function that its author has come to."""
+    return _as_metrics(folder, solved, b"import math\n\n\ndef bits(nats):\n    return nats / math.log(2)\n")
