@@ -7,7 +7,8 @@ as if it were student code. A means that is there and does not hold counts as no
 rung   name                a worker has
 =====  ==================  ===================================================================================
 3      sealed              a user of its own, system calls filtered, the file system closed but for its own
-2      separated           a user of its own and system calls filtered; files that everybody may read are open
+2      separated           a user of its own and system calls filtered; it reads what everybody may read, so the
+                           modes of our files must close them
 2n     network open        a user of its own, nothing filtered; on the platform this is too little
 1      rootless            our own user, system calls filtered, the file system closed
 1b     process             a process of its own: accidents are contained, malice is not
@@ -103,13 +104,14 @@ def try_out(
             expect_not("root", attempts.root())
         if rung != "1b":
             for path in secrets:
-                # without Landlock only what is closed to others is closed
-                if confinement.landlock or _is_closed(path):
-                    expect_not(f"read {path.name}", attempts.read(str(path)))
+                expect_not(f"read {path.name}", attempts.read(str(path)))
             for folder in closed:
                 expect_not(f"write to {folder.name}", attempts.write(str(folder)))
             for pid in pids:
                 expect_not("signal the grader", attempts.signal(pid))
+                expect_not("read the grader's memory", attempts.memory(pid))
+                if confinement.filtered:
+                    expect_not("signal the grader by a file", attempts.owner(pid))
         if confinement.filtered:
             expect_not("network", attempts.network())
             expect_not("fork", attempts.fork())
@@ -122,8 +124,3 @@ def try_out(
             got_through = attempts.execute() is not False
         expect_not("run a program", got_through)
     return Isolation(rung, confinement.landlock, tried, tuple(through))
-
-
-def _is_closed(path: Path) -> bool:
-    """Whether its mode, or that of a folder above, closes it to others."""
-    return any(not step.stat().st_mode & (0o001 if step.is_dir() else 0o004) for step in (path, *path.parents))

@@ -1,8 +1,9 @@
 """Workers for tests: starts the zygotes, gives each test a ``Student`` over a socket, kills and sweeps afterwards.
 
 Trusted; never imports torch. One zygote has numpy, a second has torch too and starts with the first test that needs
-it. Invariants: a worker serves one test; when ``Pool.open`` is left nothing of its uid runs and its scratch folder
-is gone; when ``Pool.close`` returns no zygote runs.
+it. Where forking is not safe each worker is a program of its own instead (``Fresh``). Invariants: a worker serves one
+test; when ``Pool.open`` is left nothing of its uid runs and its scratch folder is gone; when ``Pool.close`` returns no
+zygote runs.
 """
 
 from __future__ import annotations
@@ -11,24 +12,27 @@ import importlib.util
 import json
 import os
 import secrets
+import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from . import canaries, wire
+from . import canaries, fresh, wire
 from .canaries import Isolation
 from .confine import Cell, Confinement, can_change_uid, mapped_ids
 from .deadlines import Deadlines
 from .feedback.assignment import Assignment, Item
-from .feedback.errors import Ended, GraderError, Late, StudentError
+from .feedback.errors import Ended, GraderError, InputError, Late, StudentError
 from .feedback.handles import Student
 from .feedback.values import Flat, Refused, unflatten
 from .worker import Post
@@ -40,6 +44,11 @@ CONTROL_SECONDS = 15.0
 THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 TORCH_MISSING = Path(sys.prefix) / "torch-missing"  # left by setup.sh, with the reason
 UIDS_PER_RUN = 512
+WAYS = ("forked", "fresh")  # of $AUTOGRADER_WORKERS
+
+
+# PYTHONHASHSEED: the order of a set of words is the same in every run. Nothing of our own environment.
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0", "HOME": "/", **THREADS}
 
 
 class Zygote:
@@ -48,14 +57,11 @@ class Zygote:
     def __init__(self, torch: bool) -> None:
         self.torch = torch
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # PYTHONHASHSEED: the order of a set of words is the same in every run. Nothing of our own environment.
-        environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0", "HOME": "/", **THREADS}
-        program = [sys.executable, "-s", "-B", str(ENGINE / "zygote.py"), str(ENGINE.parent), str(theirs.fileno())]
         with theirs:
             self.process = subprocess.Popen(
-                [*program, "torch" if torch else "numpy"],
+                [*_program("zygote.py"), str(theirs.fileno()), "torch" if torch else "numpy"],
                 pass_fds=[theirs.fileno()],
-                env=environment,
+                env=ENVIRONMENT,
                 stdin=subprocess.DEVNULL,
                 cwd="/",
                 start_new_session=True,  # a Ctrl-C is ours: it must live to sweep its workers
@@ -93,6 +99,97 @@ class Zygote:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+    def pids(self) -> tuple[int, ...]:
+        """Processes of ours that a worker must leave alone."""
+        return (self.process.pid,)
+
+
+class Fresh:
+    """Answers like a ``Zygote``, and starts a program for each worker instead of forking one.
+
+    When the trusted process is killed its workers end with it on Linux only; elsewhere at their next request.
+    """
+
+    def __init__(self, torch: bool) -> None:
+        self.torch = torch
+        self._workers: dict[int, tuple[subprocess.Popen[bytes], int | None]] = {}
+
+    def ask(self, request: dict[str, Any], descriptor: int | None = None) -> dict[str, int]:
+        """One request and its answer. Raises GraderError when a worker does not come to be."""
+        if request["do"] == "fork":
+            assert descriptor is not None
+            return {"pid": self._start(request, descriptor)}
+        pid = request["pid"]
+        return {"left": self._sweep(pid, request["alone"]) if pid in self._workers else 0}
+
+    def _start(self, request: dict[str, Any], descriptor: int) -> int:
+        process = _run_fresh({**request, "socket": descriptor, "torch": self.torch, "parent": os.getpid()}, descriptor)
+        self._workers[process.pid] = (process, request["cell"]["uid"])
+        assert process.stdout is not None
+        with process.stdout:
+            select.select([process.stdout], [], [], START_SECONDS)
+            os.set_blocking(process.stdout.fileno(), False)
+            if process.stdout.read(len(fresh.READY)) != fresh.READY:
+                self._sweep(process.pid, alone=False)
+                raise GraderError("a worker's program does not start")
+        return process.pid
+
+    def _sweep(self, pid: int, alone: bool) -> int:
+        process, uid = self._workers.pop(pid)
+        for kill in (os.kill, os.killpg):  # a worker leads a group of its own, once it serves
+            with suppress(ProcessLookupError):
+                kill(pid, signal.SIGKILL)
+        process.wait()
+        if uid is None or alone:
+            return 0
+        # not by a fork of ours: it would become the worker's user with our memory
+        said, _ = _run_fresh({"do": "sweep", "uid": uid}).communicate()
+        return int(said or b"1")
+
+    def close(self) -> None:
+        """End every worker."""
+        for pid in list(self._workers):
+            self._sweep(pid, alone=False)
+
+    def pids(self) -> tuple[int, ...]:
+        """Processes of ours that a worker must leave alone: there are none."""
+        return ()
+
+
+def _program(name: str) -> list[str]:
+    return [sys.executable, "-s", "-B", str(ENGINE / name), str(ENGINE.parent)]
+
+
+def _run_fresh(request: dict[str, Any], *descriptors: int) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        _program("fresh.py"),
+        pass_fds=descriptors,
+        env=ENVIRONMENT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd="/",
+    )
+    assert process.stdin is not None
+    with suppress(BrokenPipeError), process.stdin:  # it says by its end that it did not start
+        process.stdin.write(json.dumps(request).encode())
+    process.stdin = None
+    return process
+
+
+def start_workers(torch: bool) -> Zygote | Fresh:
+    """Where workers come from: forks of a zygote, or programs of their own where $AUTOGRADER_WORKERS is "fresh".
+
+    By themselves where there is no fork, and on macOS, whose libraries do not survive one.
+
+    Raises:
+        InputError: another value.
+    """
+    forks = hasattr(os, "fork") and sys.platform != "darwin"
+    way = os.environ.get("AUTOGRADER_WORKERS") or WAYS[0 if forks else 1]
+    if way not in WAYS:
+        raise InputError(f"AUTOGRADER_WORKERS is one of {', '.join(WAYS)}, not {way!r}")
+    return Zygote(torch) if way == "forked" else Fresh(torch)
 
 
 @dataclass
@@ -161,7 +258,7 @@ class Pool:
         self._assignment, self._submission, self._scratch = assignment, submission, scratch
         self._deadlines, self._reference_folder = deadlines, reference
         self._uids = _uids()
-        self._zygotes = {False: Zygote(torch=False)}
+        self._zygotes = {False: start_workers(torch=False)}
         self._reference: socket.socket | None = None
         self.report = Report()
 
@@ -195,7 +292,7 @@ class Pool:
             deadlines = Deadlines(self._assignment.budgets)
             deadlines.begin("")
             student = Student(WorkerLink(sock, deadlines, Report()))
-            pids = (os.getpid(), self._zygotes[False].process.pid)
+            pids = (os.getpid(), *self._zygotes[False].pids())
             return canaries.try_out(student, confinement, secrets, closed, pids)
 
     def _post(self) -> Post:
@@ -271,11 +368,11 @@ class Pool:
         for zygote in self._zygotes.values():
             zygote.close()
 
-    def _zygote(self, torch: bool) -> Zygote:
+    def _zygote(self, torch: bool) -> Zygote | Fresh:
         if torch not in self._zygotes:
             if torch and TORCH_MISSING.is_file():
                 raise GraderError(f"the grader is incomplete: {TORCH_MISSING.read_text(encoding='utf-8').strip()}")
-            self._zygotes[torch] = Zygote(torch)
+            self._zygotes[torch] = start_workers(torch)
         return self._zygotes[torch]
 
     def _make_scratch(self, uid: int | None) -> Path:
@@ -286,7 +383,7 @@ class Pool:
         return folder
 
 
-def _fork(zygote: Zygote, post: Post, cell: Cell) -> tuple[int, socket.socket]:
+def _fork(zygote: Zygote | Fresh, post: Post, cell: Cell) -> tuple[int, socket.socket]:
     ours, theirs = socket.socketpair()
     with theirs:
         try:

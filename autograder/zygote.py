@@ -41,10 +41,7 @@ MAX_REQUEST = 1 << 16
 
 def main(control: socket.socket, torch: bool) -> None:
     """Serve requests until the control socket closes. On return no worker lives."""
-    import importlib
-
-    for name in (*PRELOAD, *(PRELOAD_TORCH if torch else ())):
-        importlib.import_module(name)
+    preload(torch)
     threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
     if threads != 1:
         raise RuntimeError(f"{threads} threads after the imports: a fork could hang")
@@ -58,6 +55,14 @@ def main(control: socket.socket, torch: bool) -> None:
     finally:
         for pid, uid in live.items():
             sweep(pid, uid)
+
+
+def preload(torch: bool) -> None:
+    """Import what workers need, before anything is closed to them."""
+    import importlib
+
+    for name in (*PRELOAD, *(PRELOAD_TORCH if torch else ())):
+        importlib.import_module(name)
 
 
 def _serve(control: socket.socket, live: dict[int, int | None]) -> None:
@@ -112,13 +117,15 @@ def sweep(pid: int, uid: int | None, alone: bool = False) -> int:
         except ProcessLookupError:
             pass
     _reap(pid)
-    if uid is None or alone:
-        return 0
+    return 0 if uid is None or alone else sweep_user(uid)
+
+
+def sweep_user(uid: int) -> int:
+    """Kill every process of a worker's uid, and wait for SWEEP_SECONDS at most. Returns how many are left."""
     deadline = time.monotonic() + SWEEP_SECONDS
     while True:
         # first kill, then count: after the kill nothing of this uid can fork any more
         _kill_as(uid)
-        _reap(pid)
         left = _processes_of(uid)
         if left == 0 or time.monotonic() > deadline:
             return left

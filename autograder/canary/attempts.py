@@ -53,6 +53,31 @@ def signal(pid: int) -> bool:
     return True
 
 
+def memory(pid: int) -> bool:
+    """Look into the memory, or the environment, of a process of ours."""
+    for name in ("mem", "environ", "maps"):
+        try:
+            with open(f"/proc/{pid}/{name}", "rb") as file:
+                file.read(0)
+        except OSError:
+            continue
+        return True
+    return False
+
+
+def owner(pid: int) -> bool:
+    """Give a process of ours the signals of a socket: sent by the kernel, whoever may not send them himself."""
+    import fcntl
+
+    left, right = socket.socketpair()
+    with left, right:
+        try:
+            fcntl.fcntl(left, fcntl.F_SETOWN, pid)
+        except OSError:
+            return False
+    return True
+
+
 def fork() -> bool:
     """Have a second process."""
     try:

@@ -23,7 +23,7 @@ Rule = Callable[[Path], list[str]]
 
 # What a worker loads: with the zygote it is all that a reviewer of the sandbox has to read.
 FAR_SIDE = {
-    *("wire", "confine", "seccomp", "landlock", "worker", "zygote"),
+    *("wire", "confine", "seccomp", "landlock", "worker", "zygote", "fresh"),
     *("feedback.values", "feedback.server", "feedback.errors", "feedback.loading"),
 }
 PURE = {"feedback.errors", "feedback.scores", "feedback.values", "deadlines", "archive", "strip", "regions"}

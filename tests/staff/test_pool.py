@@ -230,7 +230,7 @@ def test_test_leaves_no_process_and_no_open_file(site: tuple[Pool, Path], ending
     except (RuntimeError, ZeroDivisionError, Ended, OSError):
         pass
     assert zygote._processes_of(uid) == 0
-    assert {pid for pid in processes() - running if _parent(pid) == pool._zygotes[False].process.pid} == set()
+    assert {pid for pid in processes() - running if _parent(pid) == pool._zygotes[False].pids()[0]} == set()
     assert len(os.listdir("/proc/self/fd")) == files
     assert list((folder / "scratch").iterdir()) == []
 
@@ -246,7 +246,7 @@ def test_closed_pool_leaves_nothing() -> None:
     """When ``close`` returns there is no zygote, no worker and no open file of the pool's; twice is once."""
     files = len(os.listdir("/proc/self/fd"))
     with open_pool({"probe": PROBE}) as (pool, folder):
-        zygote_pid = pool._zygotes[False].process.pid
+        zygote_pid = pool._zygotes[False].pids()[0]
         opened = pool.open(ITEM)
         student = opened.__enter__()
         pid = run(student, "import os; answer = os.getpid()")
@@ -268,7 +268,7 @@ def test_unused_pool_closes() -> None:
     """A pool that never gave a worker ends as well, before its zygote has even started."""
     files = len(os.listdir("/proc/self/fd"))
     with open_pool({"probe": PROBE}) as (pool, _):
-        zygote_pid = pool._zygotes[False].process.pid
+        zygote_pid = pool._zygotes[False].pids()[0]
     assert not is_alive(zygote_pid)
     assert len(os.listdir("/proc/self/fd")) == files
 

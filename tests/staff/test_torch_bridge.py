@@ -339,7 +339,7 @@ def test_trusted_process_does_not_import_torch(reference: Student, far: Student)
 def test_reference_ends_with_the_pool(reference: Student, site: tuple[Pool, Path]) -> None:
     """Closing the pool ends both zygotes and the trusted worker."""
     pid = reference.probe.run("import os; answer = os.getpid()")
-    zygotes = [zygote.process.pid for zygote in site[0]._zygotes.values()]
+    zygotes = [zygote.pids()[0] for zygote in site[0]._zygotes.values()]
     assert all(map(is_alive, [pid, *zygotes]))
     site[0].close()  # the last test of this file
     assert not any(map(is_alive, [pid, *zygotes]))
