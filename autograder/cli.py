@@ -20,6 +20,7 @@ from rich.text import Text
 
 from . import __version__, gradescope
 from .feedback.errors import GraderError, InputError
+from .metadata import VARIANTS
 
 FOUND, BAD_INPUT, GRADER_FAILED, INTERRUPTED = 1, 2, 3, 130
 COLOURS = {"passed": "green", "not started": "yellow", "not run": "yellow"}
@@ -154,28 +155,48 @@ def build(home: Path | None, check: bool, secret: Path | None, out: Path | None)
 @main.command()
 @click.argument("submission", type=click.Path(path_type=Path))
 @click.option("--results", type=click.Path(path_type=Path), help="Write results.json, as the platform leaves it, here.")
-@click.option("--metadata", type=click.Path(path_type=Path), help="A submission_metadata.json to use.")
+@click.option(
+    "--metadata",
+    default="on-time",
+    show_default=True,
+    metavar="CASE",
+    help=f"What the platform tells of the submission: {', '.join(VARIANTS)}, or a JSON file.",
+)
+@click.option(
+    "--rootfs",
+    type=click.Path(path_type=Path),
+    help="Run in the system in this folder, under the platform's memory and CPU. Empty: debootstrap makes one. "
+    "Linux, as root.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Show what each row says, and the instructor's output.")
 @click.pass_obj
-def simulate(home: Path | None, submission: Path, results: Path | None, metadata: Path | None, verbose: bool) -> None:
+def simulate(
+    home: Path | None, submission: Path, results: Path | None, metadata: str, rootfs: Path | None, verbose: bool
+) -> None:
     """Upload, as it were: install the autograder zip in a fresh root once, and run it as Gradescope does.
 
     \b
     Example:
-      autograder simulate solutions
+      autograder simulate solutions --metadata late
     """
     from .simulate import simulate_home
 
     if results is not None:
         _require_writable(results)
     with _working(f"simulating {_legal(submission.name or submission)}") as tell:
-        outcome = simulate_home(submission, _home(home), metadata=metadata, results=results, tell=tell)
-    if outcome.document is not None:
+        outcome = simulate_home(submission, _home(home), metadata=metadata, results=results, system=rootfs, tell=tell)
+    if outcome.rows and outcome.document is not None:
         _print_results(outcome.document, (), verbose)
+    else:
+        click.echo(f"what the student reads: {_legal(outcome.message)}")
+    memory = f" and at most {outcome.memory / (1 << 20):.0f} MiB" if outcome.memory else ""
+    click.echo(f"the run took {outcome.seconds:.1f} s{memory}")
+    for line in outcome.left_out:
+        click.echo(f"left out: {_legal(line)}")
     for problem in outcome.problems:
-        click.echo(f"platform: {problem}", err=True)
+        click.echo(f"platform: {_legal(problem)}", err=True)
     if verbose:
-        click.echo(f"\nfor instructors (stdout):\n{outcome.stdout.rstrip()}")
+        click.echo(f"\nfor instructors (stdout):\n{gradescope.clean(outcome.stdout).rstrip()}")
     if outcome.failed:
         sys.exit(GRADER_FAILED)
 

@@ -11,6 +11,8 @@ Trusted side, Linux and macOS. How it works::
 The key is made from what setup.sh depends on: itself, its lists of requirements, and the Pythons of this machine. A
 changed test is a new zip, but no new image: ``furnish`` gives each run its own source/, always that of the zip, with
 the modes and additions of setup.sh. A virtual environment cannot be moved, so an image is built in its place.
+
+Every program of a zip is started by a ``Machine``: this one as it is, or a root file system of its own (``rootfs``).
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ _COMPLETE = ".complete"
 _LOG = "setup.log"
 _DEPENDS = re.compile(r"setup\.sh|pyproject\.toml|constraints[^/]*\.txt|requirements[^/]*\.txt")
 _PYTHONS = ("python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10")
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # what a build needs on machines with a proxy, a mirror or certificates of their own, and the choice of a Python
 _PASSED_ON = re.compile(r"(?i)(pip|uv)_.*|.*_proxy|ssl_cert_.*|.*_ca_bundle|python")
 _RUNS_OWN = {"source", "submission", "results", "submission_metadata.json", "run_autograder", _LOG, _COMPLETE}
@@ -217,32 +219,89 @@ def run_folder(cache: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Image:
-    """A finished image. ``built`` says that setup.sh ran just now."""
+    """A finished image. ``root`` is its AUTOGRADER_ROOT; ``built`` says that setup.sh ran just now."""
 
     folder: Path
+    root: Path
     built: bool
 
 
-def key_of(archive: Archive) -> str:
+class Machine:
+    """Where the programs of a zip run: here, on this machine as it is. ``rootfs.Rootfs`` is the other kind.
+
+    A folder here is that of an image, or of a run; in it lies an AUTOGRADER_ROOT.
+    """
+
+    @property
+    def key(self) -> object:
+        """What setup.sh depends on besides the zip."""
+        pythons = [os.path.realpath(shutil.which(name, path=_path()) or "") for name in _PYTHONS]
+        return sys.platform, os.uname().machine, os.environ.get("PYTHON"), pythons
+
+    def root(self, folder: Path) -> Path:
+        """The AUTOGRADER_ROOT in a folder, as it is called from here."""
+        return folder
+
+    def open(self, folder: Path, below: Image | None) -> Path:
+        """Make the AUTOGRADER_ROOT in a new folder: of an image, or of a run of the image ``below``."""
+        if below is None:
+            (folder / "tmp").mkdir()
+            (folder / "tmp").chmod(0o755)
+        return folder
+
+    def adopt(self, root: Path, below: Image) -> None:
+        """Let a run see what its image has beyond the zip."""
+        for entry in below.root.iterdir():
+            if entry.name not in _RUNS_OWN:
+                (root / entry.name).symlink_to(entry)
+
+    def close_build(self, folder: Path) -> None:
+        """As the platform does: nothing left in temporary folders survives."""
+        shutil.rmtree(folder / "tmp")
+
+    def start_build(self, program: Sequence[str], folder: Path, output: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Start a program of the build step."""
+        return start(program, folder, output, **passed_on(), TMPDIR=str(folder / "tmp"))
+
+    def start_run(self, program: Sequence[str], folder: Path, output: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Start a program of a run."""
+        return start(program, folder, output)
+
+    def end(self, process: subprocess.Popen[bytes]) -> None:
+        """End what a program has left behind."""
+        kill_group(process)
+
+    def most_memory(self) -> int:
+        """The most bytes that the run's processes had together; 0 where nobody counts."""
+        return 0
+
+    def killed_for_memory(self) -> int:
+        """How many processes of the last program have been killed for want of memory."""
+        return 0
+
+
+HERE = Machine()
+
+
+def key_of(archive: Archive, machine: Machine = HERE) -> str:
     """A name for everything that setup.sh depends on."""
     digest = hashlib.sha256()
     for name in sorted(archive.members):
         if _DEPENDS.fullmatch(name):
             digest.update(f"{name}\0{len(archive.members[name].content)}\0".encode())
             digest.update(archive.members[name].content)
-    pythons = [os.path.realpath(shutil.which(name, path=_path()) or "") for name in _PYTHONS]
-    digest.update(repr((sys.platform, os.uname().machine, os.environ.get("PYTHON"), pythons)).encode())
+    digest.update(repr(machine.key).encode())
     return digest.hexdigest()[:20]
 
 
 @contextmanager
-def image_of(archive: Archive, cache: Path, tell: Tell) -> Iterator[Image]:
+def image_of(archive: Archive, cache: Path, tell: Tell, machine: Machine = HERE) -> Iterator[Image]:
     """The image of a zip: built when there is none, and kept from being removed until the block is left.
 
     Raises:
         ImageError: setup.sh failed.
     """
-    key = key_of(archive)
+    key = key_of(archive, machine)
     folder = cache / "images" / key
     built = False
     while True:
@@ -250,46 +309,52 @@ def image_of(archive: Archive, cache: Path, tell: Tell) -> Iterator[Image]:
             if (folder / _COMPLETE).is_file():
                 os.utime(folder / _COMPLETE)
                 _remove_old(cache, key)
-                yield Image(folder, built)
+                yield Image(folder, machine.root(folder), built)
                 return
         # a lock cannot be widened without letting go of it: look again under the exclusive one, then start over
         with _locked(cache, key, fcntl.LOCK_EX):
             if not (folder / _COMPLETE).is_file():
                 tell(f"building the image of {archive.path.name} in {folder} (once)")
-                _build(archive, folder)
+                _build(archive, folder, machine)
                 built = True
 
 
-def _build(archive: Archive, folder: Path) -> None:
+def _build(archive: Archive, folder: Path, machine: Machine) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    source, log = folder / "source", folder / _LOG
-    for path in (folder, source, folder / "tmp"):
-        path.mkdir()
-        path.chmod(0o755)
+    folder.mkdir()
+    folder.chmod(0o755)
+    root, log = machine.open(folder, None), folder / _LOG
+    source = root / "source"
+    source.mkdir()
+    source.chmod(0o755)
     for name, member in archive.members.items():
         _write(source, name, member)
     with log.open("wb") as output:
-        passed_on = {name: value for name, value in os.environ.items() if _PASSED_ON.fullmatch(name)}
-        process = start(["bash", "source/setup.sh"], folder, output, **passed_on, TMPDIR=str(folder / "tmp"))
+        process = machine.start_build(["bash", "source/setup.sh"], folder, output)
         try:
             status = process.wait()
         except BaseException:
-            kill_group(process)
+            machine.end(process)
             raise
     if status:
         lines = clean(log.read_text(encoding="utf-8", errors="replace")).strip().splitlines()[-_LOG_LINES:]
         said = "\n".join(f"  {line}" for line in lines)
         raise ImageError(f"setup.sh ended with status {status}; all of its output is in {log}, the end:\n{said}")
-    shutil.rmtree(folder / "tmp")  # as the platform does: nothing left in temporary folders survives
+    machine.close_build(folder)
     temporary = folder / f"{_COMPLETE}.new"
     temporary.write_text(json.dumps({"archive": archive.digest, "members": sorted(archive.members)}), encoding="utf-8")
     temporary.replace(folder / _COMPLETE)
 
 
-def furnish(root: Path, image: Image, archive: Archive) -> None:
-    """Give a run what the image holds: its own source/, a copy of run_autograder, links to the rest."""
+def furnish(folder: Path, image: Image, archive: Archive, machine: Machine = HERE) -> Path:
+    """Give a run what the image holds: its own source/, a copy of run_autograder, and the rest as the machine does.
+
+    Returns:
+        Its AUTOGRADER_ROOT.
+    """
+    root = machine.open(folder, image)
     source = root / "source"
-    shutil.copytree(image.folder / "source", source, symlinks=True)
+    shutil.copytree(image.root / "source", source, symlinks=True)
     made_from = json.loads((image.folder / _COMPLETE).read_text(encoding="utf-8"))
     if made_from["archive"] != archive.digest:
         for name in made_from["members"]:
@@ -302,11 +367,10 @@ def furnish(root: Path, image: Image, archive: Archive) -> None:
                     path.write_bytes(member.content)  # keeps the mode that setup.sh gave it
             else:
                 _write(source, name, member)
-    for entry in image.folder.iterdir():
-        if entry.name not in _RUNS_OWN:
-            (root / entry.name).symlink_to(entry)
+    machine.adopt(root, image)
     shutil.copyfile(source / "run_autograder", root / "run_autograder")
     (root / "run_autograder").chmod(0o755)
+    return root
 
 
 def _write(folder: Path, name: str, member: Member) -> None:
@@ -377,7 +441,12 @@ def alive(group: int) -> bool:
     return False
 
 
+def passed_on() -> dict[str, str]:
+    """What of our own environment a build gets."""
+    return {name: value for name, value in os.environ.items() if _PASSED_ON.fullmatch(name)}
+
+
 def _path() -> str:
     """The platform's PATH, then what this machine has beyond it."""
-    folders = [*_PATH.split(":"), *os.environ.get("PATH", "").split(":")]
+    folders = [*PATH.split(":"), *os.environ.get("PATH", "").split(":")]
     return ":".join(dict.fromkeys(filter(None, folders)))

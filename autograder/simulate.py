@@ -11,7 +11,9 @@ Trusted side, Linux and macOS. How it works::
 This is no second grader: everything about points happens in the zip's own run_autograder. What differs from the
 platform: the base image is this machine, memory and CPU are not limited, a run has an AUTOGRADER_ROOT of its own (the
 same for two runs at once would not do) in which the image's virtual environment is a link, and what run_autograder
-leaves behind is ended when the results have been read (there, the container ends).
+leaves behind is ended when the results have been read (there, the container ends). With a root file system (``rootfs``)
+only the last of these is left: the system is one of its own, memory and CPU are the platform's, AUTOGRADER_ROOT is
+/autograder.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import stat
 import tempfile
 import time
 import zipfile
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import TimeoutExpired
@@ -32,9 +35,21 @@ from .archive import write_file, write_zip, zip_bytes
 from .build import autograder_members
 from .feedback.assignment import Assignment, load_assignment
 from .feedback.errors import InputError
-from .image import Tell, ends_within, furnish, image_of, kill_group, open_cache, read_archive, run_folder, start
+from .image import (
+    HERE,
+    Machine,
+    Tell,
+    default_cache,
+    ends_within,
+    furnish,
+    image_of,
+    open_cache,
+    read_archive,
+    run_folder,
+)
 from .metadata import metadata as default_metadata
 from .metadata import read_metadata
+from .rootfs import require, rootfs
 from .secret import DEVELOPMENT, NAME
 from .upload import MAX_MEMBERS, MAX_ZIP, FolderUpload, UnusableError, Upload, Where, open_upload, shown, size
 
@@ -58,6 +73,7 @@ class Simulated:
         problems: what the platform may not like, or what only luck has kept from going wrong; one line each.
         left_out: what of the submission does not arrive at the platform.
         document: results.json as the site stores it.
+        memory: the most bytes that the run's processes had together; 0 where nobody counts.
         built: setup.sh ran for this simulation.
     """
 
@@ -72,6 +88,7 @@ class Simulated:
     problems: tuple[str, ...]
     left_out: tuple[str, ...]
     document: dict[str, Any] | None
+    memory: int
     built: bool
 
     @property
@@ -88,6 +105,7 @@ def simulate(
     cache: Path | None = None,
     timeout: float | None = None,
     results: Path | None = None,
+    system: Path | None = None,
     tell: Tell = lambda line: None,
 ) -> Simulated:
     """Run an autograder zip on a submission as the platform does.
@@ -99,25 +117,34 @@ def simulate(
         cache: where images are kept; other users must reach it when we are root.
         timeout: seconds, the platform's default if None.
         results: where to write what the site stores: the document, or null.
+        system: a root file system to run in, see ``rootfs``; this machine's own if None.
         tell: told what takes long.
 
     Raises:
         InputError: the submission, the zip, the cache or the results path is unusable; nothing has been run.
         ImageError: setup.sh failed.
+        GraderError: no root file system can be made or used.
     """
     checked = read_archive(archive)
     _require_writable(results)
     about = default_metadata() if metadata is None else metadata
     limit = gradescope.TIMEOUT if timeout is None else timeout
+    if system is not None:
+        require(system.absolute(), (cache or default_cache()).absolute())
     place = open_cache(cache)
-    with run_folder(place) as root:
-        left_out = _lay_out_submission(submission, root / "submission")
-        with image_of(checked, place, tell) as image:
-            furnish(root, image, checked)
-            (root / "results").mkdir()
-            (root / "submission_metadata.json").write_text(json.dumps(about), encoding="utf-8")
-            run = _run(root, limit)
-            posted = _post(root, run, limit)
+    with ExitStack() as stack:
+        folder = stack.enter_context(run_folder(place))
+        uploaded = folder / "submission"
+        left_out = _lay_out_submission(submission, uploaded)
+        machine = HERE if system is None else stack.enter_context(rootfs(system, place, tell))
+        image = stack.enter_context(image_of(checked, place, tell, machine))
+        root = furnish(folder, image, checked, machine)
+        if root != folder:
+            uploaded.rename(root / "submission")
+        (root / "results").mkdir()
+        (root / "submission_metadata.json").write_text(json.dumps(about), encoding="utf-8")
+        run = _run(machine, folder, limit)
+        posted = _post(root, run, limit)
     if results is not None:
         write_file(results, json.dumps(posted.document, indent=1).encode("utf-8"))
     return _simulated(posted, run, _problems(posted, run, _points(metadata)), left_out, built=image.built)
@@ -131,6 +158,7 @@ def simulate_home(
     cache: Path | None = None,
     timeout: float | None = None,
     results: Path | None = None,
+    system: Path | None = None,
     tell: Tell = lambda line: None,
 ) -> Simulated:
     """What ``autograder simulate`` does: bring dist/autograder.zip up to date, then simulate.
@@ -156,6 +184,7 @@ def simulate_home(
         cache=cache,
         timeout=assignment.budgets.platform if timeout is None else timeout,
         results=results,
+        system=system,
         tell=tell,
     )
 
@@ -241,21 +270,30 @@ def _walk(upload: Upload, where: Where) -> list[tuple[Where, str, str]]:
 
 @dataclass(frozen=True)
 class _Run:
-    """How run_autograder ended. ``error``: it could not be started. ``left_behind``: some of its processes lived on."""
+    """How run_autograder ended.
+
+    Attributes:
+        left_behind: some of its processes lived on.
+        killed: how many of them the kernel ended for want of memory.
+        memory: the most bytes that they had together, page cache included; 0 where nobody counts.
+        error: why it could not be started.
+    """
 
     stdout: bytes
     status: int | None
     seconds: float
     timed_out: bool = False
     left_behind: bool = False
+    killed: int = 0
+    memory: int = 0
     error: str = ""
 
 
-def _run(root: Path, limit: float) -> _Run:
+def _run(machine: Machine, folder: Path, limit: float) -> _Run:
     with tempfile.TemporaryFile() as output:
         began = time.monotonic()
         try:
-            process = start(["./run_autograder"], root, output)
+            process = machine.start_run(["./run_autograder"], folder, output)
         except OSError as error:
             return _Run(b"", None, 0.0, error=f"run_autograder could not be started: {error.strerror}")
         timed_out = False
@@ -266,14 +304,21 @@ def _run(root: Path, limit: float) -> _Run:
             process.kill()  # this process alone, as on the platform
             process.wait()
         except BaseException:
-            kill_group(process)
+            machine.end(process)
             raise
         seconds = time.monotonic() - began
         left_behind = not ends_within(process.pid, _SWEEP_SECONDS)
-        if left_behind:
-            kill_group(process)
+        machine.end(process)
         output.seek(0)
-        return _Run(output.read(), process.returncode, seconds, timed_out, left_behind)
+        return _Run(
+            output.read(),
+            process.returncode,
+            seconds,
+            timed_out,
+            left_behind,
+            machine.killed_for_memory(),
+            machine.most_memory(),
+        )
 
 
 def _post(root: Path, run: _Run, limit: float) -> gradescope.Posted:
@@ -299,6 +344,8 @@ def _problems(posted: gradescope.Posted, run: _Run, points: float | None) -> lis
         problems.append(f"the run did not end within its time limit; all results are lost ({run.seconds:.0f} s)")
     elif run.status:
         problems.append(f"run_autograder ended with status {run.status}: the platform says that it failed")
+    if run.killed:
+        problems.append(f"{run.killed} processes were killed: more memory than the platform gives")
     if run.left_behind:
         problems.append("processes of the run lived on after it")
     if posted.outcome == "posted" and posted.document is not None and not run.timed_out:
@@ -342,5 +389,6 @@ def _simulated(
         problems=tuple(problems),
         left_out=tuple(left_out),
         document=document,
+        memory=run.memory,
         built=built,
     )

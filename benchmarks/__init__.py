@@ -1,1 +1,1 @@
-"""Commands that measure the grader and try to break it. They run by hand, on the repository: ``python -m benchmarks.X``."""
+"""Commands that measure the grader and try to break it. Run by hand: ``python -m benchmarks.NAME``."""

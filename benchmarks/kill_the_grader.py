@@ -235,7 +235,8 @@ def _left_after(seconds: float) -> list[int]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command. 0 when every round is as it must be."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.kill_the_grader", description=__doc__.partition("\n")[0])
+    about = __doc__.partition("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.kill_the_grader", description=about)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0, help="of the moments")
     parser.add_argument("--home", type=Path, default=ROOT, help="of the assignment (default: this repository)")

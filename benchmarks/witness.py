@@ -23,12 +23,12 @@ from autograder.feedback.scores import Case, Outcome
 
 def watch(path: Path) -> None:
     """Let every session of this process, and of its forks, append what has ended to a file."""
-    report = open(path, "ab", buffering=0)  # noqa: SIM115: it stays open as long as the process lives
+    report = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     configure = session.Isolated.pytest_configure
 
     def after(case: Case, outcome: Outcome) -> None:
         told = {"item": case.item, "test": f"{case.key[0]}::{case.name}", "state": outcome.state}
-        report.write(json.dumps(told).encode() + b"\n")  # one small write: a kill leaves it whole or not begun
+        os.write(report, json.dumps(told).encode() + b"\n")  # one small write: a kill leaves it whole or not begun
 
     def pytest_configure(self: session.Isolated, config: Any) -> None:
         configure(self, config)
