@@ -18,7 +18,7 @@ import numpy as np
 
 from . import wire
 from .confine import Cell, Confinement, confine
-from .feedback.server import Server
+from .feedback.server import Server, no_debugger
 from .feedback.values import flatten
 
 
@@ -57,6 +57,7 @@ def serve(sock: socket.socket, post: Post, cell: Cell, parent: int) -> NoReturn:
         os.environ.update(HOME=post.scratch, TMPDIR=post.scratch)
         confinement = Confinement() if post.trusted else confine(cell, parent)
         sys.dont_write_bytecode = True
+        sys.breakpointhook = no_debugger  # pdb would read the end of its input, and what then differs between releases
         sys.path[0] = post.folder  # in the place of the engine's parent: what lies there is none of theirs
         gc.enable()
         _answer_requests(sock, post, confinement)

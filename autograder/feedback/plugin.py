@@ -403,7 +403,8 @@ def _outcome(session: GradedSession, test: pytest.Function, case: Case, error: B
     if isinstance(error, CheckFailed):
         return Outcome(scores.FAILED, 0.0, str(error) if instead is None else instead, error.detail)
     if isinstance(error, Late):
-        return Outcome(scores.LATE, 0.0, str(error))
+        while_importing = f"{error.importing}.py cannot be imported: " if error.importing else ""
+        return Outcome(scores.LATE, 0.0, f"{while_importing}{error}")
     if isinstance(error, StudentError):
         return _students_error(error, instead)
     if isinstance(error, (GraderError, pytest.skip.Exception, pytest.xfail.Exception)) or _is_ours(

@@ -187,6 +187,8 @@ class _Encoder:
             self.add(part, depth + 1)
 
     def sequence(self, value: Any, depth: int) -> None:
+        if len(value) > MAX_ITEMS:  # at once, not after the first million
+            raise Refused("a value of more than a million items")
         self.flat.kinds.append("l" if type(value) is list else "t")
         self.flat.leaves.append(len(value))
         for index, member in enumerate(value):

@@ -69,9 +69,21 @@ def test_standard_streams_are_the_null_device(far: Student) -> None:
 
 def test_input_ends_at_once(far: Student) -> None:
     """``input()`` is an EOFError, not a wait."""
-    with pytest.raises(EOFError):
+    with pytest.raises(EOFError, match="input\\(\\) is not available here"):
         run(far, "answer = input('name? ')")
     assert run(far, "import sys; answer = sys.stdin.read()") == ""
+
+
+def test_breakpoint_ends_at_once(far: Student) -> None:
+    """``breakpoint()`` is an error that says so, not a debugger that nobody sits at."""
+    with pytest.raises(RuntimeError, match="breakpoint\\(\\) is not available here"):
+        run(far, "breakpoint()")
+
+
+def test_memory_error_says_how_much_there_is(far: Student) -> None:
+    """Python's own MemoryError has no text."""
+    with pytest.raises(MemoryError, match="no more memory than 1024 MiB"):
+        run(far, "answer = bytearray(8 << 30)")
 
 
 def test_output_is_withheld(far: Student, capfd: pytest.CaptureFixture[str]) -> None:

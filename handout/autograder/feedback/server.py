@@ -83,7 +83,7 @@ class Server:
         # by identity: a class of the student's may have any name and say that it was anybody's
         base = next(cls.__name__ for cls in type(error).__mro__ if getattr(builtins, cls.__name__, None) is cls)
         try:
-            message = str(error)
+            message = _in_words(error)
         except BaseException:
             message = HIDDEN
         frames = []
@@ -175,6 +175,30 @@ _REQUESTS: dict[str, Callable[..., Any]] = {
     "tensor": Server.tensor,
 }
 _ANSWER_WITH_HANDLE = frozenset({"module", "torch", "put", "like", "tensor"})
+
+
+def no_debugger(*arguments: object, **keywords: object) -> None:
+    """What ``breakpoint()`` does where nobody sits."""
+    raise RuntimeError("breakpoint() is not available here: nobody sits at a debugger; take it out")
+
+
+def _in_words(error: BaseException) -> str:
+    """The text of an error; where Python says too little for somebody who is not there, what has happened."""
+    message = str(error)
+    if type(error) is EOFError and message == "EOF when reading a line":
+        return "input() is not available here: nobody is there to answer"
+    if type(error) is MemoryError and not message:
+        return f"there is no more memory than {_memory_limit()}"
+    return message
+
+
+def _memory_limit() -> str:
+    try:
+        import resource  # not on Windows
+    except ImportError:
+        return "this machine has"
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return "this machine has" if limit == resource.RLIM_INFINITY else f"{limit >> 20} MiB"
 
 
 def _legal(message: str) -> str:
