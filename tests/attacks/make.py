@@ -6,10 +6,16 @@ what is handed in: a folder or a zip.
 
 from __future__ import annotations
 
+import importlib.machinery
+import importlib.util
+import py_compile
+import stat
 import warnings
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+
+_SOLUTION = Path(__file__).resolve().parents[2] / "solutions" / "lm"
 
 
 def _plain(folder: Path, files: Mapping[str, bytes]) -> Path:
@@ -25,12 +31,89 @@ def _at_import(folder: Path, solved: Mapping[str, bytes], code: str, module: str
     return _plain(folder, {**solved, module: solved[module] + b"\n\n" + code.encode()})
 
 
+def _pack(path: Path, members: Mapping[str | zipfile.ZipInfo, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, content in members.items():
+            archive.writestr(member, content)
+    return path
+
+
 # --- groups files and process -----------------------------------------------------------------------------------
 
 
-def exits_at_import(folder: Path, solved: Mapping[str, bytes]) -> Path:
+def ends_at_import(folder: Path, solved: Mapping[str, bytes]) -> Path:
     """The process ends, with an exit code that says all is well."""
     return _at_import(folder, solved, "import os\nos._exit(0)\n")
+
+
+def exits_at_import(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """SystemExit at import."""
+    return _at_import(folder, solved, "raise SystemExit(0)\n")
+
+
+def interrupts_at_import(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """KeyboardInterrupt at import."""
+    return _at_import(folder, solved, "raise KeyboardInterrupt\n")
+
+
+def link_to_the_solution(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """metrics.py is a link to the solved file where the grader keeps it."""
+    _plain(folder, {"ngram.py": solved["ngram.py"]})
+    (folder / "metrics.py").symlink_to(_SOLUTION / "metrics.py")
+    return folder
+
+
+def zipped_link_to_the_solution(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """The same, as a member of a zip."""
+    link = zipfile.ZipInfo("metrics.py")
+    link.create_system = 3
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    target = str(_SOLUTION / "metrics.py").encode()
+    return _pack(folder / "submission.zip", {"ngram.py": solved["ngram.py"], link: target})
+
+
+def package_is_a_link(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """ngram.py, and a link to the whole solved package."""
+    _plain(folder, {"ngram.py": solved["ngram.py"]})
+    (folder / "lm").symlink_to(_SOLUTION)
+    return folder
+
+
+_OUT = ("../metrics.py", "../../solutions/lm/metrics.py", "lm/../../metrics.py", "..\\metrics.py", "/tmp/metrics.py")
+_EVIL = b'raise RuntimeError("LEAK")\n'
+
+
+def zip_slip(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """The solved files, and members that lead out of the archive."""
+    return _pack(folder / "submission.zip", {**solved, **dict.fromkeys(_OUT, _EVIL)})
+
+
+def zip_slip_inside(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """ngram.py, and such a zip inside the zip."""
+    inner = zip_slip(folder, solved)
+    return _pack(folder / "outer.zip", {"ngram.py": solved["ngram.py"], "metrics.zip": inner.read_bytes()})
+
+
+def planted_bytecode(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """The solved files, and bytecode of other code that Python would run without a look at them."""
+    files = dict(solved)
+    for name in solved:
+        source, target = folder / "evil.py", folder / "evil.pyc"
+        source.write_bytes(_EVIL)
+        py_compile.compile(str(source), str(target), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+        for place in ("", "lm/"):
+            files[importlib.util.cache_from_source(place + name)] = target.read_bytes()
+            files[f"{place}{name}c"] = target.read_bytes()
+    source.unlink()
+    target.unlink()
+    return _plain(folder, files)
+
+
+def planted_extension(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """The solved files, and extension modules of the same names, which would be found first."""
+    stems = [name.removesuffix(".py") for name in solved]
+    extensions = {stem + suffix: b"no library" for stem in stems for suffix in importlib.machinery.EXTENSION_SUFFIXES}
+    return _plain(folder, {**solved, **extensions})
 
 
 # --- the other groups: add functions below this line ------------------------------------------------------------
