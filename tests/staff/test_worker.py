@@ -74,6 +74,13 @@ def test_input_ends_at_once(far: Student) -> None:
     assert run(far, "import sys; answer = sys.stdin.read()") == ""
 
 
+def test_torch_cannot_be_imported_where_it_is_not_asked_for(far: Student) -> None:
+    """Whether the machine has torch or not, a numpy part says the same."""
+    for source in ("import torch", "import torch.nn", "from torch import nn"):
+        with pytest.raises(ModuleNotFoundError, match="torch is not allowed in this part"):
+            run(far, source)
+
+
 def test_breakpoint_ends_at_once(far: Student) -> None:
     """``breakpoint()`` is an error that says so, not a debugger that nobody sits at."""
     with pytest.raises(RuntimeError, match="breakpoint\\(\\) is not available here"):
