@@ -115,9 +115,9 @@ def audit(
     hosts: SimpleQueue[Host] = SimpleQueue()
     with ExitStack() as stack:
         count = jobs or os.cpu_count() or 1
-        executor = stack.enter_context(ThreadPoolExecutor(count))
         for _ in range(count):
             hosts.put(stack.enter_context(closing(Host())))
+        executor = stack.enter_context(ThreadPoolExecutor(count))  # left first: no thread waits for a closed host
         for verdict in executor.map(lambda trial: _try(trial, home, assignment, secret, secrets, hosts), trials):
             verdicts.append(verdict)
             if told is not None:

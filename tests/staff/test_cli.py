@@ -312,3 +312,22 @@ def test_interrupt_leaves_no_process(tmp_path: Path, temporary: Path, whom: str)
     assert complaint.splitlines()[-1] == b"autograder: interrupted"
     assert b"Traceback" not in complaint
     assert list(temporary.iterdir()) == []
+
+
+def test_interrupted_audit_ends_at_once(tmp_path: Path, temporary: Path) -> None:
+    """Ctrl-C ends the trials that run and begins no other; nothing is left."""
+    stuck = "import time\n\nfrom autograder.feedback import item\n\n\n@item('double')\ndef test_stuck(student):\n"
+    home = copy_home(tmp_path / "home", changes={"tests/hidden/test_stuck.py": stuck + "    time.sleep(1000)\n"})
+    command = [sys.executable, "-c", "from autograder.cli import main; main()", "--home", str(home), "audit", "--full"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            hosts = wait_until(lambda: [pid for pid in children(process.pid) if b"host.py" in command_line(pid)])
+            zygotes = wait_until(lambda: [z for host in hosts for pid in children(host) for z in children(pid)])
+            os.killpg(process.pid, signal.SIGINT)
+            _, complaint = process.communicate(timeout=END_SECONDS - 1)
+            wait_until(lambda: not any(map(is_alive, (*hosts, *zygotes))))
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert complaint.splitlines()[-1] == b"autograder: interrupted"
+    assert list(temporary.iterdir()) == []
