@@ -53,7 +53,7 @@ def main() -> int:
 def _minimum_rung(root: Path) -> str:
     """On the platform (its harness is there) code is isolated or nothing is graded; elsewhere if somebody says so."""
     on_platform = (root / "harness.py").exists()
-    rung = os.environ.get("AUTOGRADER_MINIMUM_RUNG", canaries.PLATFORM_MINIMUM if on_platform else "")
+    rung = os.environ.get("AUTOGRADER_MINIMUM_RUNG") or (canaries.PLATFORM_MINIMUM if on_platform else "")
     if rung and rung not in canaries.RUNGS:
         raise InputError(f"AUTOGRADER_MINIMUM_RUNG is one of {', '.join(canaries.RUNGS)}, not {rung!r}")
     return rung
