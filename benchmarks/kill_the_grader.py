@@ -42,6 +42,7 @@ from autograder.grade import make_job, staged
 from tests.staff.runs import ROOT, children, command_line, copy_home, is_alive, read, wait_until, write_submission
 
 VICTIMS = ("entry", "session", "host", "zygote")
+END_SECONDS = 600.0  # for a whole run on a busy machine
 GONE_SECONDS = 10.0  # for what is orphaned to end by itself
 WITNESS = Path(__file__).with_name("witness.py")
 _PR_SET_CHILD_SUBREAPER = 36
@@ -54,6 +55,7 @@ class Grading:
     process: subprocess.Popen[bytes]
     results: Path
     witness: Path
+    output: Path
 
     def victim(self, name: str) -> int | None:
         """The process of that name; None when it is not there, or no longer."""
@@ -109,22 +111,22 @@ class Arena:
                 staging, taken = stack.enter_context(staged(self._submission, self.home, self.assignment))
                 program = "host"
                 job = msgspec.json.encode(make_job(self.assignment, self.home, staging, taken, results)) + b"\n"
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-B", str(WITNESS), str(self._source), str(witness), program],
-                env={**os.environ, "AUTOGRADER_ROOT": str(root), "TMPDIR": str(root / "tmp")},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-            )
+            output = root / "output"  # no pipe: nobody would read it meanwhile
+            with output.open("wb") as file:
+                process = subprocess.Popen(
+                    [sys.executable, "-I", "-B", str(WITNESS), str(self._source), str(witness), program],
+                    env={**os.environ, "AUTOGRADER_ROOT": str(root), "TMPDIR": str(root / "tmp")},
+                    stdin=subprocess.PIPE,
+                    stdout=file,
+                    stderr=file,
+                )
             assert process.stdin is not None
             process.stdin.write(job)
             process.stdin.close()
             try:
-                yield Grading(process, results, witness)
+                yield Grading(process, results, witness, output)
             finally:
                 process.kill()
-                assert process.stdout is not None
-                process.stdout.close()
                 process.wait()
                 shutil.rmtree(root)
 
@@ -142,11 +144,10 @@ def undisturbed(arena: Arena, *, platform: bool) -> Undisturbed:
     with arena.grading(platform=platform) as grading:
         wait_until(grading.results.is_file)
         began = time.monotonic()
-        wait_until(lambda: grading.process.poll() is not None)
+        grading.process.wait(END_SECONDS)
         seconds = time.monotonic() - began
         if grading.process.returncode != 0:
-            assert grading.process.stdout is not None
-            raise SystemExit(f"the solutions cannot be graded:\n{grading.process.stdout.read().decode()}")
+            raise SystemExit(f"the solutions cannot be graded:\n{grading.output.read_text()}")
         tests: dict[str, set[str]] = {}
         for told in grading.seen():
             tests.setdefault(told["item"], set()).add(told["test"])
@@ -180,7 +181,7 @@ def kill_once(arena: Arena, victim: str, delay: float, whole: Undisturbed) -> Ro
         except ProcessLookupError:
             return None
         before = grading.seen()
-        wait_until(lambda: grading.process.poll() is not None)  # after a zygote's end the session still says so
+        grading.process.wait(END_SECONDS)  # after a zygote's end the session still says so of every test
         killed = time.monotonic()
         problems = []
         left = _left_after(GONE_SECONDS)
@@ -193,8 +194,7 @@ def kill_once(arena: Arena, victim: str, delay: float, whole: Undisturbed) -> Ro
             with contextlib.suppress(ChildProcessError):
                 if process != grading.process.pid:
                     os.waitpid(process, os.WNOHANG)
-        assert grading.process.stdout is not None
-        refused = victim == "zygote" and not before and b"NOT GRADED" in grading.process.stdout.read()
+        refused = victim == "zygote" and not before and "NOT GRADED" in grading.output.read_text()
         if refused:
             problems += ["refused, and left results.json"] if grading.results.exists() else []
             return Round(victim, True, 0, 0, gone, 0, tuple(problems))
@@ -251,6 +251,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arena = Arena(options.home, folder)
         whole = {platform: undisturbed(arena, platform=platform) for platform in (True, False)}
         over, refused, counted = 0, 0, 0
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         while counted < options.rounds:
             victim = VICTIMS[counted % len(VICTIMS)]
             run = whole[victim == "entry"]
@@ -265,6 +266,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             counted = len(rounds) - refused
             if not done.refused and counted % 20 == 0:
                 print(f"{counted} of {options.rounds}", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        if not rounds:
+            return 130
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return _report(rounds, over, sum(map(len, whole[True].tests.values())))
