@@ -93,6 +93,25 @@ def write(path: Path, results: Mapping[str, Any], durable: bool = True) -> None:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
 
 
+def remove_unfinished(path: Path) -> None:
+    """Remove what killed runs have left half-written beside the file."""
+    for left in path.parent.glob(f".{path.name}.*.tmp"):
+        pid = left.name.split(".")[-2]
+        if pid.isdecimal() and not _runs(int(pid)):
+            with contextlib.suppress(OSError):
+                left.unlink()
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def _row(row: ItemScore, heading: Heading) -> dict[str, Any]:
     item = row.item
     entry: dict[str, Any] = {

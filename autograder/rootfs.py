@@ -9,8 +9,8 @@ Trusted side, Linux, root. How it works::
 Each program is started in a mount namespace of its own, in which these are laid over one another (overlay), with
 /proc, /sys and /dev, and which goes away with its last process: nothing is ever mounted on the machine. Where there is
 no overlay, the layers are copies. A run has no network, and the memory and the CPU of ``cgroup.Limits`` where the
-machine has control groups; the build step has what the machine has. The program is the direct child of the simulator all
-the same: ``unshare``, ``sh`` and ``chroot`` replace themselves by it.
+machine has control groups; the build step has what the machine has. The program is the direct child of the simulator:
+``unshare``, ``sh`` and ``chroot`` replace themselves by it.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import random
 import sys
 import time
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ from .deadlines import Deadlines
 from .feedback import plugin as feedback
 from .feedback import scores
 from .feedback.assignment import Assignment, Item, load_assignment
-from .feedback.errors import GraderError
+from .feedback.errors import GraderError, InputError
 from .feedback.handles import Student
 from .feedback.scores import Case, Outcome
 from .pool import Pool
@@ -54,6 +55,7 @@ class Job(msgspec.Struct, frozen=True):
         tests: only these tests, as "file::function" (for the audit); empty for all.
         minimum: the rung of the sandbox ladder below which nothing is graded; empty for none.
         budgets: seconds in place of those of assignment.toml ("call", "test", ...), so that hanging attacks hang less.
+        shuffle: run the tests in an order drawn from this seed, to show that it does not matter.
     """
 
     home: str
@@ -66,6 +68,7 @@ class Job(msgspec.Struct, frozen=True):
     tests: tuple[str, ...] = ()
     minimum: str = ""
     budgets: dict[str, float] = {}
+    shuffle: int | None = None
 
 
 @dataclass
@@ -80,6 +83,7 @@ class Isolated:
     faults: list[str] = field(default_factory=list)  # for staff
     graded: feedback.GradedSession | None = None
     sandbox: Isolation | None = None
+    unwritten: str = ""  # why results.json is not up to date
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -100,7 +104,9 @@ class Isolated:
             items[:] = [test for test in graded if _name(test.stash[feedback.CASE]) in self.job.tests]
         elif not self.job.items:
             self._check_coverage(self.graded)
-        self.write()
+        if self.job.shuffle is not None:
+            random.Random(self.job.shuffle).shuffle(items)
+        self.save()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
@@ -111,7 +117,7 @@ class Isolated:
             return None
         if case is not None and self.graded is not None:
             self.graded.outcomes[case.key] = Outcome(scores.LATE, 0.0, refusal)
-            self.write()
+            self.save()
         # what the last test left open for this one's module, the next one may not want
         item.session._setupstate.teardown_exact(nextitem)
         return True
@@ -124,8 +130,24 @@ class Isolated:
         self.faults.append(f"internal error: {str(excrepr).strip().splitlines()[-1:]}")
 
     def write(self) -> None:
-        """Bring results.json up to date."""
-        results.write(Path(self.job.results), self.document(), durable=self.graded is None)
+        """Write the first results.json. Raises InputError where it cannot be written."""
+        results.remove_unfinished(Path(self.job.results))
+        results.write(Path(self.job.results), self.document())
+
+    def save(self, *, durable: bool = False) -> None:
+        """Bring results.json up to date. Where that fails the old one stays, and the run goes on.
+
+        The next one may succeed: a disk that is full of a worker's files has room again when they are gone.
+        """
+        path = Path(self.job.results)
+        document = self.document()
+        self.unwritten = ""
+        try:
+            with contextlib.suppress(OSError):
+                path.parent.mkdir(mode=0o700, exist_ok=True)  # it was there at the start
+            results.write(path, document, durable)
+        except InputError as error:
+            self.unwritten = str(error)
 
     def document(self) -> dict[str, Any]:
         """The results as things stand."""
@@ -161,7 +183,14 @@ class Isolated:
         return self.pool.open(item)
 
     def _after(self, case: Case, outcome: Outcome) -> None:
-        self.write()
+        self.save()
+
+    def not_run(self) -> int:
+        """How many tests that should run have not."""
+        if self.graded is None:
+            return 0
+        wanted = [case for case in self.graded.cases.values() if not self.job.tests or _name(case) in self.job.tests]
+        return sum(case.key not in self.graded.outcomes for case in wanted)
 
     def _check_coverage(self, graded: feedback.GradedSession) -> None:
         """An item without hidden tests, or with too large a public part, is a fault of ours."""
@@ -202,8 +231,12 @@ def run(job: Job) -> int:
         code = pytest.main(_arguments(job, home, staging), plugins=[plugin])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         plugin.faults.append(f"pytest ended with {code!r}")
+    elif plugin.not_run():  # whatever ends pytest without a word, such as pytest.exit
+        plugin.faults.append(f"{plugin.not_run()} tests were not run")
     document = plugin.document()
-    results.write(Path(job.results), document)
+    plugin.save(durable=True)
+    if plugin.unwritten:
+        plugin.faults.append(f"results.json lacks the end of this run: {plugin.unwritten}")
     _tell_staff(plugin)
     failed = bool(plugin.faults) or any(row["extra_data"]["state"] == scores.GRADER_ERROR for row in document["tests"])
     return GRADER_FAILED if failed else OK
