@@ -143,7 +143,8 @@ class Student:
         return value._number, value._type
 
     def _resolve(self, number: int, name: str) -> Handle:
-        return Handle(self, number, name[:LONGEST_TEXT])
+        # type() takes any text for a name: a made-up one is not repeated to anybody
+        return Handle(self, number, name[:LONGEST_TEXT] if name.isidentifier() else "object")
 
 
 def _exactly(kind: type, value: Any) -> Any:

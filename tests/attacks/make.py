@@ -79,7 +79,7 @@ def package_is_a_link(folder: Path, solved: Mapping[str, bytes]) -> Path:
     return folder
 
 
-_OUT = ("../metrics.py", "../../solutions/lm/metrics.py", "lm/../../metrics.py", "..\\metrics.py", "/tmp/metrics.py")
+_OUT = ("../metrics.py", "../../solutions/lm/metrics.py", "lm/../../metrics.py", "..\\metrics.py", "/etc/metrics.py")
 _EVIL = b'raise RuntimeError("LEAK")\n'
 
 

@@ -197,7 +197,7 @@ WORK = """
         return {
             "generator": (n for n in [1]), "keys": {"a": 1}.keys(), "map": map(str, [1]), "point": point(1, 2),
             "real": Real(1.5), "range": range(3), "frozenset": frozenset([1]), "class": Layer, "function": echo,
-            "text array scalar": np.array(["a"])[0],
+            "text array scalar": np.array(["a"])[0], "made-up name": type("0.5\\n[x] all passed", (), {})(),
         }[name]
 
 
@@ -430,6 +430,7 @@ def test_kinds_of_dict_arrive_as_dict(far: Student) -> None:
         ("class", "type"),
         ("function", "function"),
         ("text array scalar", "str_"),
+        ("made-up name", "object"),
     ],
 )
 def test_anything_else_is_a_handle(far: Student, name: str, type_name: str) -> None:
