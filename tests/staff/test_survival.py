@@ -356,14 +356,14 @@ def test_the_platforms_limit_overwrites_everything(folder: Path) -> None:
 
 def test_our_own_limit_comes_before_it(folder: Path) -> None:
     """The run's budget ends a hang in time: what was earned is posted, and the rest says that it was not run."""
-    archive = zip_of(folder, "call = 5\ntest = 5\nitem = 5\nrun = 5")
+    archive = zip_of(folder, "call = 8\ntest = 8\nitem = 8\nrun = 8")
     submission = write_submission(folder / "submission", POCKET, {"alpha.py": HANGS_IN_SPAN})
     done = simulate(submission, archive, metadata=metadata(points=12), cache=folder / "cache", timeout=60)
     assert (done.outcome, done.status, done.problems) == ("posted", 0, ()), done.stdout
     assert {row.name: row.score for row in done.rows[:2]} == {"Doubling": 4, "The mean": 3}
     assert done.document is not None
     rest = [row["output"] for row in done.document["tests"][2:]]
-    assert all("the time for the whole run (5 s) was used up" in text for text in rest), rest
+    assert all("the time for the whole run (8 s) was used up" in text for text in rest), rest
 
 
 # --- at random moments ------------------------------------------------------------------------------------------
