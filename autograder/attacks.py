@@ -16,6 +16,7 @@ One file an attack, ``<folder>/<group>/<id>.toml``::
     state = "timeout"                    # optional: the state of each of them
     says = ["did not finish within"]     # must stand in their rows; with loses = [] above the rows
     top = ["conftest.py"]                # optional: must stand above the rows
+    never = ["printed by a student"]     # optional: must stand nowhere
     refused = "not a zip"                # instead of loses: the command refuses and says this
     full = true                          # optional: grade all tests
 
@@ -72,7 +73,8 @@ BUDGETS: Mapping[str, float] = {"call": 1.0, "test": 2.0, "item": 6.0}  # hangin
 STATES = (scores.FAILED, scores.LATE, scores.CANNOT_IMPORT, scores.NOT_STARTED, scores.WAITING, scores.NOT_RUN)
 GONE_SECONDS = 3.0  # a large process takes a while to die
 _PACKAGE_KEYS = ("function", "old", "new", "changes", "files")
-_KEYS = ("id", "does", "layer", "source", *_PACKAGE_KEYS, "make", "loses", "score", "state", "says", "top", "refused")
+_RIGHT_KEYS = ("loses", "score", "state", "says", "top", "never", "refused")
+_KEYS = ("id", "does", "layer", "source", *_PACKAGE_KEYS, "make", *_RIGHT_KEYS)
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class Attack:
     state: str = ""
     says: tuple[str, ...] = ()
     top: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
     refused: str = ""
     full: bool = False
 
@@ -159,6 +162,7 @@ def _attack(raw: dict[str, Any], path: Path, file: str, assignment: Assignment) 
         state=state,
         says=_texts(raw, "says", file),
         top=_texts(raw, "top", file),
+        never=_texts(raw, "never", file),
         refused=text_of(raw, "refused", file) if "refused" in raw else "",
         full=raw.get("full", False),
     )
@@ -219,7 +223,7 @@ def _maker(path: Path, attack: Attack) -> Callable[[Path, Mapping[str, bytes]], 
     return make  # type: ignore[no-any-return]
 
 
-def tests_for(attack: Attack, reached: Mapping[str, frozenset[str]], items: Mapping[str, str]) -> tuple[str, ...]:
+def chosen_tests(attack: Attack, reached: Mapping[str, frozenset[str]], items: Mapping[str, str]) -> tuple[str, ...]:
     """The tests to grade an attack on; empty for all.
 
     Args:
@@ -294,11 +298,16 @@ class Secrets:
             yield "shows a character that is not text"
 
 
-def problems(attack: Attack, graded: Graded, assignment: Assignment, secrets: Secrets) -> list[str]:
-    """What is not as it must be, but for which items lose points."""
+def invalid(graded: Graded, assignment: Assignment) -> list[str]:
+    """The rules of the platform that the results break, those of our rows among them."""
+    points = sum(item.points for item in assignment.items if not item.bonus)
+    return [f"results: {line}" for line in gradescope.validate(graded.results, points)]
+
+
+def problems(attack: Attack, graded: Graded, secrets: Secrets) -> list[str]:
+    """What is not as it must be in valid results, but for which items lose points."""
     document = graded.results
-    found = [f"results: {line}" for line in gradescope.validate(document, _points(assignment))]
-    found += [f"refused was expected: {attack.refused}"] if attack.refused else []
+    found = [f"it was graded; it should be refused with {attack.refused!r}"] if attack.refused else []
     lost = [row for row in document["tests"] if row["extra_data"]["item"] in attack.loses]
     for row in lost:
         if attack.state and row["extra_data"]["state"] != attack.state:
@@ -312,6 +321,7 @@ def problems(attack: Attack, graded: Graded, assignment: Assignment, secrets: Se
     found += [f"does not say above the rows {text!r}" for text in attack.top if text not in above]
     for where, text in (("results", above), *((row["name"], row["output"]) for row in document["tests"])):
         found += [f"{where}: {leak}" for leak in secrets.found_in(text)]
+        found += [f"{where}: says {phrase!r}" for phrase in attack.never if phrase in text]
     return found
 
 
@@ -320,10 +330,6 @@ def refusal_problems(attack: Attack, error: InputError) -> list[str]:
     if not attack.refused:
         return [f"refused: {error}"]
     return [] if attack.refused in str(error) else [f"refused with {str(error)!r}, expected {attack.refused!r}"]
-
-
-def _points(assignment: Assignment) -> float:
-    return sum(item.points for item in assignment.items if not item.bonus)
 
 
 def strays() -> list[int]:

@@ -159,7 +159,7 @@ def _trials(home: Path, assignment: Assignment, full: bool) -> Iterator[Trial]:
         yield _entry("mistakes", mistake, solved, alternatives, reached, frozenset(mistake.items) & everything, full)
     slugs = attacks.items_of_tests(home)
     for attack in attacks.load_attacks(home / "tests" / "attacks", assignment):
-        tests = () if full else attacks.tests_for(attack, reached, slugs)
+        tests = () if full else attacks.chosen_tests(attack, reached, slugs)
         yield Trial("attacks", attack.id, solved, frozenset(attack.loses), tests=tests, attack=attack)
 
 
@@ -254,10 +254,12 @@ def _try_attack(
         except GraderError as error:
             problems = [f"nothing was graded: {error}"]
         else:
-            verdict = _judge(trial, graded, assignment)
-            items = verdict.items
-            problems = [*verdict.problems, *attacks.problems(attack, graded, assignment, secrets)]
-            problems += [f"{slug}: was not tried" for slug, found in items.items() if found == UNTRIED]
+            problems = attacks.invalid(graded, assignment)
+            if not problems:  # forged results need not even have rows
+                verdict = _judge(trial, graded, assignment)
+                items = verdict.items
+                problems = [*verdict.problems, *attacks.problems(attack, graded, secrets)]
+                problems += [f"{slug}: was not tried" for slug, found in items.items() if found == UNTRIED]
     problems += [f"process {pid} of a worker is alive" for pid in attacks.strays()]
     return Verdict(trial.kind, trial.id, items, tuple(dict.fromkeys(problems)))
 

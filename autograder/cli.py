@@ -213,9 +213,12 @@ def audit(
 ) -> None:
     """Prove the grader: right passes, wrong loses exactly its own points, each item stands alone.
 
+    And no attack gets through; attacks are graded where we are root, since student code must run as another user.
+
     \b
-    Example:
+    Examples:
       autograder audit --only mistakes
+      autograder audit --only attacks
     """
     from . import audit as auditing
     from .feedback.assignment import load_assignment
