@@ -18,6 +18,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from . import landlock, seccomp
@@ -90,6 +91,12 @@ def confine(cell: Cell, parent: int) -> Confinement:
     filtered = _filter_system_calls()
     die_with(parent)
     return Confinement(cell.uid is not None, filtered, landlock_abi)
+
+
+def prepare_filter() -> None:
+    """Make the filter of system calls once, before a fork: it is the same for every worker."""
+    with suppress(OSError):  # the worker will report it
+        seccomp.prepare()
 
 
 def _close_file_system(cell: Cell) -> int:
@@ -171,7 +178,10 @@ def prctl(option: int, value: int) -> None:
 
 def _be_killed_first_when_memory_runs_out() -> None:
     try:
-        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
-            file.write("1000")
+        file = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        try:
+            os.write(file, b"1000")
+        finally:
+            os.close(file)
     except OSError:
         pass  # no /proc, or not ours to write: the limit on address space still holds

@@ -21,7 +21,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -387,7 +387,7 @@ def _fork(zygote: Zygote | Fresh, post: Post, cell: Cell) -> tuple[int, socket.s
     ours, theirs = socket.socketpair()
     with theirs:
         try:
-            answer = zygote.ask({"do": "fork", "post": asdict(post), "cell": asdict(cell)}, theirs.fileno())
+            answer = zygote.ask({"do": "fork", "post": vars(post), "cell": vars(cell)}, theirs.fileno())
         except GraderError:
             ours.close()
             raise
@@ -409,19 +409,14 @@ def _no_handles(number: int, name: str) -> object:
 
 def _readable() -> tuple[str, ...]:
     """What a worker reads: the interpreter, its libraries, our own files that it imports, and the system's facts."""
-    interpreter = {
-        sys.prefix,
-        sys.base_prefix,
-        sys.exec_prefix,
-        os.path.dirname(os.__file__),
-        os.path.dirname(np.__file__),
-    }
-    system = (
-        "/usr/lib /usr/lib64 /usr/local/lib /lib /lib64 /usr/share/zoneinfo /etc/ld.so.cache /etc/localtime".split()
-    )
+    interpreter = [sys.prefix, sys.base_prefix, sys.exec_prefix, *map(os.path.dirname, (os.__file__, np.__file__))]
+    libraries = "/usr/lib /usr/lib64 /usr/local/lib /lib /lib64".split()
+    system = "/usr/share/zoneinfo /etc/ld.so.cache /etc/localtime".split()
     devices = "/dev/null /dev/zero /dev/random /dev/urandom".split()
     facts = "/proc/self /proc/cpuinfo /proc/meminfo /proc/stat /sys/devices/system/cpu".split()
-    return (*sorted(os.path.realpath(path) for path in interpreter), str(ENGINE), *system, *devices, *facts)
+    folders = {Path(os.path.realpath(path)) for path in (*interpreter, *libraries)}
+    outermost = sorted(str(folder) for folder in folders if folders.isdisjoint(folder.parents))  # each costs time
+    return (*outermost, str(ENGINE), *system, *devices, *facts)
 
 
 READABLE = _readable()

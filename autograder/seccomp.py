@@ -16,6 +16,7 @@ import platform
 import struct
 import sys
 from dataclasses import dataclass
+from functools import cache
 
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 ALLOW = 0x7FFF0000
@@ -23,6 +24,7 @@ ERRNO = 0x00050000
 X32_BIT = 0x40000000
 CLONE_THREAD = 0x00010000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
+_SOME_PID = 0x5EA1ED00  # stands for the worker's in the prepared program: larger than any pid
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 # name: (x86_64, aarch64); None where that architecture has no such call
@@ -135,13 +137,29 @@ def install(pid: int) -> None:
     Raises:
         OSError: the kernel has no such filters, or the architecture is not known here.
     """
-    program = b"".join(_program(pid))
+    program = _bytes().replace(struct.pack("I", _SOME_PID), struct.pack("I", pid))
     code = ctypes.create_string_buffer(program, len(program))
     header = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(code)))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0):
+    prctl = _libc().prctl
+    if prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0):
         number = ctypes.get_errno()
         raise OSError(number, f"seccomp: {os.strerror(number)}")
+
+
+def prepare() -> None:
+    """Make the filter, which is the same in every worker, before a fork. Raises OSError as ``install`` does."""
+    _bytes()
+    _libc()
+
+
+@cache
+def _bytes() -> bytes:
+    return b"".join(_program(_SOME_PID))
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)

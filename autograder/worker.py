@@ -11,13 +11,13 @@ import random
 import signal
 import socket
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
 from . import wire
-from .confine import Cell, Confinement, confine
+from .confine import Cell, Confinement, confine, prepare_filter
 from .feedback.server import Server, no_debugger
 from .feedback.values import flatten
 
@@ -50,11 +50,9 @@ def serve(sock: socket.socket, post: Post, cell: Cell, parent: int) -> NoReturn:
         for descriptor in (0, 1, 2):
             os.dup2(null, descriptor)
         _close_all_but(sock.fileno())
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE):
-            signal.signal(number, signal.SIG_IGN if number == signal.SIGPIPE else signal.SIG_DFL)
-        _seed()
         os.chdir(post.scratch)
-        os.environ.update(HOME=post.scratch, TMPDIR=post.scratch)
+        os.environ["HOME"] = os.environ["TMPDIR"] = post.scratch
+        random.seed(0)  # after a fork Python draws a new seed for this one
         confinement = Confinement() if post.trusted else confine(cell, parent)
         sys.dont_write_bytecode = True
         sys.breakpointhook = no_debugger  # pdb would read the end of its input, and what then differs between releases
@@ -68,8 +66,15 @@ def serve(sock: socket.socket, post: Post, cell: Cell, parent: int) -> NoReturn:
         os._exit(code)
 
 
-def _seed() -> None:
-    """The same submission gets the same score each time: every generator that it may use starts alike."""
+def prepare() -> None:
+    """What a worker inherits: done once, before the fork, since it is the same for all.
+
+    Signals are as in a new program. Every generator that students may use starts alike: the same submission gets
+    the same score each time.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN if number == signal.SIGPIPE else signal.SIG_DFL)
+    prepare_filter()
     random.seed(0)
     np.random.seed(0)  # noqa: NPY002 - the generator that students may use
     torch: Any = sys.modules.get("torch")
@@ -93,7 +98,7 @@ def _answer_requests(sock: socket.socket, post: Post, confinement: Confinement) 
 
         load_as(Path(post.folder), post.package, post.alias)
     server = Server(post.alias, os.path.join(post.folder, post.package))
-    wire.send(sock, 0, "ready", flatten(asdict(confinement), server._refer))
+    wire.send(sock, 0, "ready", flatten(vars(confinement), server._refer))
     while True:
         try:
             number, request, arguments = wire.receive(sock)

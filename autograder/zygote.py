@@ -58,11 +58,14 @@ def main(control: socket.socket, torch: bool) -> None:
 
 
 def preload(torch: bool) -> None:
-    """Import what workers need, before anything is closed to them."""
+    """Import what workers need, before anything is closed to them, and do what is the same for all."""
     import importlib
 
     for name in (*PRELOAD, *(PRELOAD_TORCH if torch else ())):
         importlib.import_module(name)
+    from autograder import worker
+
+    worker.prepare()
 
 
 def _serve(control: socket.socket, live: dict[int, int | None]) -> None:

@@ -182,8 +182,8 @@ def test_attempt_to_run_a_program_ends_the_process() -> None:
 
 PLANTS = {
     "nothing": ("zygote.py", "import gc", "import gc"),
-    "no-filter": ("seccomp.py", 'program = b"".join', 'raise OSError("no filters")\n    program = b"".join'),
-    "filter-that-filters-nothing": ("seccomp.py", 'program = b"".join', 'return\n    program = b"".join'),
+    "no-filter": ("seccomp.py", "program = _bytes()", 'raise OSError("no filters")\n    program = _bytes()'),
+    "filter-that-filters-nothing": ("seccomp.py", "program = _bytes()", "return\n    program = _bytes()"),
     "filter-without-clone": ("seccomp.py", "allowed=(CLONE_THREAD,)),", "allowed=(CLONE_THREAD, 0)),"),
     "filter-without-fcntl": ("seccomp.py", "denied=(_F_SETOWN, ", "denied=("),
     "no-landlock": ("landlock.py", "everything = _ALL", 'raise OSError("no landlock")\n    everything = _ALL'),

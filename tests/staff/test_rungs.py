@@ -50,7 +50,7 @@ def root() -> Iterator[Path]:
 
 MISSING = {
     "landlock": ("landlock.py", "    everything = _ALL", '    raise OSError("planted")\n    everything = _ALL'),
-    "seccomp": ("seccomp.py", "    program = b", '    raise OSError("planted")\n    program = b'),
+    "seccomp": ("seccomp.py", "    program = _bytes()", '    raise OSError("planted")\n    program = _bytes()'),
     "fork-allowed": ("seccomp.py", "allowed=(CLONE_THREAD,)),", "allowed=(CLONE_THREAD, 0)),"),
     "worker": ("worker.py", "os.setsid()", 'raise OSError("planted")'),
     "numpy-in-the-zygote": ("zygote.py", "    preload(torch)", '    raise OSError("planted")\n    preload(torch)'),

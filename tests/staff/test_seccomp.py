@@ -186,6 +186,7 @@ def test_machine_without_numbers_is_reported(
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(sys, "byteorder", order)
     monkeypatch.setattr(platform, "machine", lambda: machine)
+    seccomp._bytes.cache_clear()  # of this machine's
     with pytest.raises(OSError, match=f"no system call numbers for {machine} on {system}"):
         seccomp.install(PID)
 
@@ -353,6 +354,14 @@ def test_filter_holds_for_threads() -> None:
     ) == ["refused"]
 
 
+def test_prepared_filter_is_that_of_the_process() -> None:
+    """What is made before the fork is, with the worker's pid put in, what would be made after it."""
+    prepared = seccomp._bytes().replace(struct.pack("I", seccomp._SOME_PID), struct.pack("I", PID))
+    assert prepared == b"".join(seccomp._program(PID))
+    assert seccomp._bytes().count(struct.pack("I", seccomp._SOME_PID)) == 4  # kill, tgkill, prlimit, sched_setaffinity
+    assert seccomp._SOME_PID > 1 << 22  # the kernel's largest
+
+
 def test_filter_is_small() -> None:
     """The kernel takes 4096 instructions at most, and every call runs through all of them."""
     assert len(seccomp._program(os.getpid())) < 512
@@ -360,6 +369,6 @@ def test_filter_is_small() -> None:
 
 def test_refused_filter_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that the kernel does not take is raised with its reason, and nothing holds."""
-    monkeypatch.setattr(seccomp, "_program", lambda pid: [struct.pack("HBBI", 0xFFFF, 0, 0, 0)])
+    monkeypatch.setattr(seccomp, "_bytes", lambda: struct.pack("HBBI", 0xFFFF, 0, 0, 0))
     with pytest.raises(OSError, match="seccomp: Invalid argument"):
         seccomp.install(PID)
