@@ -17,6 +17,7 @@ and removes results.json. Such a round is looked at, counted apart and drawn aga
 from __future__ import annotations
 
 import argparse
+import compileall
 import contextlib
 import ctypes
 import json
@@ -86,6 +87,7 @@ class Arena:
         self.assignment = load_assignment(home / "assignment.toml")
         self._source = copy_home(folder / "source", home)
         shutil.copytree(ROOT / "autograder", self._source / "autograder", ignore=shutil.ignore_patterns("__pycache__"))
+        compileall.compile_dir(self._source / "autograder", quiet=2)  # as setup.sh does
         for private in ("solutions", "tests"):  # as setup.sh does
             (self._source / private).chmod(0o700)
         self._submission = write_submission(folder / "submission", home)
@@ -200,17 +202,19 @@ def kill_once(arena: Arena, victim: str, delay: float, whole: Undisturbed) -> Ro
             return Round(victim, True, 0, 0, gone, 0, tuple(problems))
         passed = {told["test"] for told in before if told["state"] == scores.PASSED}
         finished = [item for item, tests in whole.tests.items() if tests <= passed]
-        problems += _problems(grading, arena, passed, finished)
+        problems += _problems(grading, arena, passed, finished, victim == "zygote")
         temporary = sum(path != grading.results for path in grading.results.parent.iterdir())
         return Round(victim, False, len(before), len(finished), gone, temporary, tuple(problems))
 
 
-def _problems(grading: Grading, arena: Arena, passed: set[str], finished: Sequence[str]) -> list[str]:
+def _problems(grading: Grading, arena: Arena, passed: set[str], finished: Sequence[str], zygote: bool) -> list[str]:
     try:
         run = read(json.loads(grading.results.read_bytes()), arena.home)  # with every rule of the platform
     except (OSError, ValueError, AssertionError) as error:
         return [f"results.json is not valid: {type(error).__name__}: {error}"]
-    problems = [f"{test} had passed and is lost" for test in passed if run.tests.get(test) != scores.PASSED]
+    # a test whose worker nobody can sweep any more is a fault of ours, and keeps its points
+    kept = (scores.PASSED, scores.GRADER_ERROR) if zygote else (scores.PASSED,)
+    problems = [f"{test} had passed and is lost" for test in passed if run.tests.get(test) not in kept]
     for slug in finished:
         if run.rows[slug].score != arena.assignment.by_slug[slug].points:
             problems.append(f"{slug} was finished and has {run.rows[slug].score:g} points")

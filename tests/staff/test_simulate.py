@@ -15,14 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
 from autograder import image, simulate
 from autograder.archive import Member, write_zip
 from autograder.build import autograder_members
+from autograder.cli import main
 from autograder.feedback.assignment import load_assignment
 from autograder.feedback.errors import InputError
 from autograder.image import ImageError
-from autograder.metadata import metadata
+from autograder.metadata import VARIANTS, metadata
 from autograder.simulate import Simulated, simulate_home
 
 ROOT = Path(__file__).parents[2]
@@ -703,3 +705,65 @@ def test_a_wrong_path_does_not_wait_for_a_build(home: Path, cache: Path, submiss
         with pytest.raises(InputError):
             simulate_home(tmp_path / name, home, cache=cache, **options)  # type: ignore[arg-type]
     assert not (home / "dist").exists()
+
+
+# --- the command ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def command(home: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Calls ``autograder simulate`` on the small repository."""
+    monkeypatch.setattr(image, "default_cache", lambda: cache)
+
+    def run(*arguments: object) -> Result:
+        return CliRunner().invoke(main, ["--home", str(home), "simulate", *map(str, arguments)])
+
+    return run
+
+
+def test_command_prints_rows_and_what_did_not_arrive(command: Callable[..., Result], submission: Path) -> None:
+    """The table, how long it took, and each file that the platform does not keep."""
+    (submission / "link.py").symlink_to("ngram.py")
+    done = command(submission)
+    assert done.exit_code == 0, done.stderr
+    assert "total 2/3" in done.stdout
+    assert "the run took 0." in done.stdout
+    assert "left out: link.py is no regular file: the platform does not keep it\n" in done.stdout
+
+
+def test_command_prints_what_the_student_reads_instead(
+    command: Callable[..., Result], home: Path, submission: Path
+) -> None:
+    """Without rows there is a message in their place; the reason is for us, and the exit code 3."""
+    (home / "run_autograder").write_text("#!/usr/bin/env bash\ntrue\n", encoding="utf-8")
+    done = command(submission)
+    assert done.exit_code == 3
+    assert "what the student reads: The autograder failed to execute correctly.\n" in done.stdout
+    assert "platform: there is no results.json: the platform records a failure and no score\n" in done.stderr
+    assert "total" not in done.stdout
+
+
+def test_command_takes_the_cases_that_its_help_names(command: Callable[..., Result], submission: Path) -> None:
+    """Each case of metadata reaches the grader by its name."""
+    told = command("--help").stdout
+    for case in VARIANTS:
+        assert case in told
+    done = command(submission, "--metadata", "late", "-v")
+    assert done.exit_code == 0, done.stderr
+    assert '"late_due_date": "2026-11' in done.stdout
+    wrong = command(submission, "--metadata", "early")
+    assert wrong.exit_code == 2
+    assert wrong.stderr.endswith(
+        "autograder: early: no such file, and none of on-time, late, extension, group, resubmission, no-dates\n"
+    )
+
+
+def test_command_without_root_refuses_a_root_file_system(
+    command: Callable[..., Result], home: Path, submission: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line, exit code 2."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    done = command(submission, "--rootfs", home / "tree")
+    assert done.exit_code == 2
+    assert "needs root" in done.stderr or "needs Linux" in done.stderr
+    assert not (home / "tree").exists()

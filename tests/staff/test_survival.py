@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -10,14 +12,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from autograder import results
 from autograder.archive import Member, write_zip
 from autograder.feedback import scores
+from autograder.feedback.assignment import load_assignment
+from autograder.grade import make_job, staged
 from autograder.metadata import metadata
 from autograder.session import FAULT, GRADER_FAILED
 from autograder.simulate import simulate
+from benchmarks.kill_the_grader import WITNESS
 from tests.staff.runs import (
     POCKET,
     ROOT,
@@ -375,3 +381,47 @@ def test_killed_at_random_moments() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("5 kills (2 entry, 1 session, 1 host, 1 zygote): 0 off\n")
+
+
+def test_shuffled_tests_give_the_same() -> None:
+    """The short form of the command: three orders on the small assignment, with a mistake in it."""
+    command = [sys.executable, "-m", "benchmarks.shuffle", "--rounds", "3", "--home", str(POCKET)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "with mistakes: double-adds-two\n" in done.stdout
+    assert done.stdout.endswith("3 shuffled gradings: 0 off\n")
+
+
+def test_shuffled_tests_do_run_in_another_order(tmp_path: Path) -> None:
+    """What the witness sees differs, and is the same for one seed."""
+    assignment = load_assignment(POCKET / "assignment.toml")
+    submission = write_submission(tmp_path / "submission", POCKET)
+
+    def order(shuffle: int | None) -> list[str]:
+        with own_temporary_folder(), staged(submission, POCKET, assignment) as (staging, taken):
+            job = make_job(assignment, POCKET, staging, taken, staging / "results.json")
+            job = msgspec.structs.replace(job, shuffle=shuffle)
+            command = [sys.executable, "-I", "-B", str(WITNESS), str(ROOT), str(tmp_path / "witness"), "host"]
+            subprocess.run(command, input=msgspec.json.encode(job) + b"\n", capture_output=True, check=True)
+        told = (tmp_path / "witness").read_text(encoding="utf-8").splitlines()
+        (tmp_path / "witness").unlink()
+        return [json.loads(line)["test"] for line in told]
+
+    own, first, again = order(None), order(1), order(1)
+    assert first == again != own
+    assert sorted(first) == sorted(own)
+
+
+def test_costs_are_printed() -> None:
+    """The short form of the command that measures: every figure is there, and torch never in the trusted process."""
+    command = [sys.executable, "-m", "benchmarks.grading", "--no-torch", "--home", str(POCKET)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(
+        r"^worker with numpy: [\d.]+ \([\d.]+ to [\d.]+\) ms; a call: [\d.]+ \(", done.stdout, re.MULTILINE
+    )
+    costs = re.findall(
+        r"s, processor [\d.]+ s, memory (\d+) MB .*; 12 points, .*trusted process: no$", done.stdout, re.M
+    )
+    assert len(costs) == 2
+    assert all(int(cost) > 20 for cost in costs)
