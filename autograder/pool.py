@@ -260,6 +260,7 @@ class Pool:
         self._uids = _uids()
         self._zygotes = {False: start_workers(torch=False)}
         self._reference: socket.socket | None = None
+        self._proven: Confinement | None = None
         self.report = Report()
 
     @contextmanager
@@ -293,6 +294,7 @@ class Pool:
             deadlines.begin("")
             student = Student(WorkerLink(sock, deadlines, Report()))
             pids = (os.getpid(), *self._zygotes[False].pids())
+            self._proven = confinement
             return canaries.try_out(student, confinement, secrets, closed, pids)
 
     def _post(self) -> Post:
@@ -317,6 +319,8 @@ class Pool:
             try:
                 with sock:
                     confinement = self.report.confinement = _wait_until_ready(sock)
+                    if self._proven not in (None, confinement):
+                        raise GraderError(f"a worker is not confined as it was tried: {confinement}")
                     self.report.start_seconds.append(time.monotonic() - began)
                     yield sock, confinement
             finally:

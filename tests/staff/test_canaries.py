@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +24,7 @@ from autograder.canaries import NAMES, RUNGS, Isolation, rung_of, try_out
 from autograder.canary import attempts
 from autograder.confine import Confinement
 from autograder.feedback.errors import Ended, GraderError, StudentError
-from tests.staff.links import PROBE, open_folder, open_pool
+from tests.staff.links import ITEM, PROBE, open_folder, open_pool
 
 ROOT = Path(__file__).parents[2]
 SEALED = Confinement(own_user=True, filtered=True, landlock=7)
@@ -213,6 +214,22 @@ def proved(monkeypatch: pytest.MonkeyPatch, plant: str) -> Iterator[tuple[Isolat
             closed = pool.prove([site / "private" / "secret-private"], [site / "private"])
             opened = pool.prove([site / "open" / "secret-open"], [site / "open"])
             yield closed, sorted(set(opened.through) - set(closed.through))
+
+
+def test_later_worker_must_be_confined_like_the_one_that_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that got less than the proof says serves no test: a fault of ours."""
+    with open_pool({"probe": PROBE}) as (pool, _):
+        pool.prove([], [])
+        with pool.open(ITEM) as student:
+            assert student.probe.run("answer = 1") == 1
+        real = pool_module._wait_until_ready
+
+        def less(sock: socket.socket) -> Confinement:
+            return replace(real(sock), filtered=False)
+
+        monkeypatch.setattr(pool_module, "_wait_until_ready", less)
+        with pytest.raises(GraderError, match="a worker is not confined as it was tried"), pool.open(ITEM):
+            pytest.fail("it served")
 
 
 OPENED = ["read secret-open", "write to open"]
