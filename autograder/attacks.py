@@ -69,7 +69,7 @@ LAYERS = {
     "T": "how tests are written and compared",
     "V": "what is shown to whom",
 }
-BUDGETS: Mapping[str, float] = {"call": 1.0, "test": 2.0, "item": 6.0}  # hanging attacks hang less
+BUDGETS: Mapping[str, float] = {"call": 1.0, "test": 5.0, "item": 10.0}  # hanging attacks hang less
 STATES = (scores.FAILED, scores.LATE, scores.CANNOT_IMPORT, scores.NOT_STARTED, scores.WAITING, scores.NOT_RUN)
 GONE_SECONDS = 3.0  # a large process takes a while to die
 _PACKAGE_KEYS = ("function", "old", "new", "changes", "files")
