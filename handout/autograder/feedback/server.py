@@ -11,6 +11,7 @@ import importlib
 import operator
 import os
 import py_compile
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -94,7 +95,8 @@ class Server:
         if isinstance(error, SyntaxError):
             name = self._short_name(str(error.filename))
             if name is not None:
-                message = str(error.msg)
+                magic = re.match(r"\s*(%%?|!)\w", str(error.text or ""))
+                message = f"{error.msg} (a command that only notebooks have)" if magic else str(error.msg)
                 frames.append([name, error.lineno or 0, "<module>"])
         return [base, type(error).__name__[:80], _legal(message), frames[-FRAMES:]]
 
@@ -187,6 +189,8 @@ def _in_words(error: BaseException) -> str:
     message = str(error)
     if type(error) is EOFError and message == "EOF when reading a line":
         return "input() is not available here: nobody is there to answer"
+    if type(error) is NameError and message == "name 'get_ipython' is not defined":
+        return f"{message} (only notebooks have it)"
     if type(error) is MemoryError and not message:
         return f"there is no more memory than {_memory_limit()}"
     return message
