@@ -374,7 +374,18 @@ def _main_inline(home: Path, submission: Path, seed: str, hidden: bool) -> int:
             found.append(config.stash[feedback.SESSION])
 
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    arguments = ["-c", os.devnull, "--rootdir", str(home), "--noconftest", "-p", "no:cacheprovider", "--seed", seed]
+    arguments = [
+        "-c",
+        os.devnull,
+        "--rootdir",
+        str(home),
+        "--noconftest",
+        "-p",
+        "no:cacheprovider",
+        "--tb=native",
+        "--seed",
+        seed,
+    ]
     arguments += ["-p", "autograder.feedback.plugin", "--import-mode=importlib", "--submission", str(submission)]
     arguments += ["-o", f"assignment={home / 'assignment.toml'}", str(home / "tests" / "public")]
     if hidden:
