@@ -735,12 +735,16 @@ def test_command_prints_what_the_student_reads_instead(
     command: Callable[..., Result], home: Path, submission: Path
 ) -> None:
     """Without rows there is a message in their place; the reason is for us, and the exit code 3."""
-    (home / "run_autograder").write_text("#!/usr/bin/env bash\ntrue\n", encoding="utf-8")
-    done = command(submission)
-    assert done.exit_code == 3
-    assert "what the student reads: The autograder failed to execute correctly.\n" in done.stdout
-    assert "platform: there is no results.json: the platform records a failure and no score\n" in done.stderr
-    assert "total" not in done.stdout
+    for script, reason in (
+        ("true", "there is no results.json: the platform records a failure and no score"),
+        ("echo '[' >results/results.json", "results.json is no JSON: the platform gives 0 points"),
+    ):
+        (home / "run_autograder").write_text(f"#!/usr/bin/env bash\n{script}\n", encoding="utf-8")
+        done = command(submission)
+        assert done.exit_code == 3
+        assert "what the student reads: The autograder failed to execute correctly.\n" in done.stdout
+        assert f"platform: {reason}\n" in done.stderr
+        assert "total" not in done.stdout
 
 
 def test_command_takes_the_cases_that_its_help_names(command: Callable[..., Result], submission: Path) -> None:
