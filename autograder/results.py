@@ -1,7 +1,8 @@
 """results.json: typed rows, written whole before the first test and after each one.
 
-Every text that reaches the file passes ``gradescope.clean``. The file is whole or absent: temporary file, fsync,
-rename. There is no top-level score (it would override the sum), and no hidden row (it would hide the total).
+Every text that reaches the file passes ``gradescope.clean``. The file is whole or absent: temporary file, rename,
+and at the start and the end of a run fsync. There is no top-level score (it would override the sum), and no hidden
+row (it would hide the total).
 """
 
 from __future__ import annotations
@@ -154,11 +155,11 @@ def _failures(row: ItemScore) -> list[str]:
     tests: dict[tuple[str, str], list[tuple[Case, Outcome]]] = {}
     for case, outcome in row.cases:
         tests.setdefault(case.key[:2], []).append((case, outcome))
-    failing = {key: cases for key, cases in tests.items() if any(outcome.fraction < 1 for _, outcome in cases)}
+    failing = {key: cases for key, cases in tests.items() if any(_is_wrong(outcome) for _, outcome in cases)}
     lines: list[str] = []
     said: set[str] = set()
     for (_, function), cases in list(failing.items())[:SHOWN_TESTS]:
-        wrong = [outcome for _, outcome in cases if outcome.fraction < 1]
+        wrong = [outcome for _, outcome in cases if _is_wrong(outcome)]
         first = cases[0][0]
         count = f"{len(wrong)} of {len(cases)} cases, " if len(cases) > 1 else ""
         where = "hidden inputs" if first.hidden else f"also on your machine: pytest -k {function}"
@@ -169,7 +170,14 @@ def _failures(row: ItemScore) -> list[str]:
             lines += [f"    {line}" for line in message.splitlines()]
     if len(failing) > SHOWN_TESTS:
         lines.append(f"... and {len(failing) - SHOWN_TESTS} more")
+    not_run = sum(outcome.state == scores.NOT_RUN for _, outcome in row.cases)
+    if 0 < not_run < len(row.cases):
+        lines += ["", f"{not_run} checks were not run"]
     return lines
+
+
+def _is_wrong(outcome: Outcome) -> bool:
+    return outcome.fraction < 1 and outcome.state != scores.NOT_RUN
 
 
 def _message(outcome: Outcome) -> str:

@@ -40,6 +40,11 @@ FAULT = (
     "without a status will be graded again."
 )
 
+CUT_SHORT = (
+    "This run was cut short before its end. That is not your code's fault: rows without a status were not finished, "
+    "and will be graded again."
+)
+
 
 class Job(msgspec.Struct, frozen=True):
     """What to grade.
@@ -83,6 +88,7 @@ class Isolated:
     faults: list[str] = field(default_factory=list)  # for staff
     graded: feedback.GradedSession | None = None
     sandbox: Isolation | None = None
+    finished: bool = False
     unwritten: str = ""  # why results.json is not up to date
 
     @pytest.hookimpl(trylast=True)
@@ -157,7 +163,7 @@ class Isolated:
         broken = bool(self.faults) or any(row.state == scores.GRADER_ERROR for row in rows)
         heading = results.Heading(
             lines=self.job.lines,
-            faults=(FAULT,) if broken else (),
+            faults=(*((FAULT,) if broken else ()), *(() if self.finished else (CUT_SHORT,))),
             unavailable=self.job.unavailable,
             extra={"version": self.assignment.version, "isolation": self.isolation(), "faults": self.faults},
         )
@@ -230,6 +236,7 @@ def run(job: Job) -> int:
         except GraderError as error:
             return _refuse(job, f"no worker can be had: {error}")
         code = pytest.main(_arguments(job, home, staging), plugins=[plugin])
+    plugin.finished = True
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         plugin.faults.append(f"pytest ended with {code!r}")
     elif plugin.not_run():  # whatever ends pytest without a word, such as pytest.exit

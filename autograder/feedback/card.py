@@ -14,6 +14,7 @@ from .scores import Case, ItemScore, Outcome
 
 WIDTH = 20
 COLOURS = {scores.PASSED: "green", scores.NOT_STARTED: "yellow", scores.NOT_RUN: "yellow", scores.WAITING: "yellow"}
+COLOURS[scores.UNFINISHED] = "yellow"
 
 
 class Writer(Protocol):
@@ -62,7 +63,7 @@ def write(out: Writer, assignment: Assignment, rows: Sequence[ItemScore], seed: 
     if first is not None:
         again = f" --seed {seed}" if seed else ""
         out.write_line(f"next: {first.item.number} {first.item.title}, in {assignment.package}/{first.item.file}")
-        out.write_line(f"      pytest --item {first.item.slug}{again}")
+        out.write_line(f"      python -m pytest --item {first.item.slug}{again}")
 
 
 _REST = "grading uses new inputs, and most points are given only there"

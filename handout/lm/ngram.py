@@ -246,8 +246,8 @@ def tune_grid(models: Sequence[NgramModel], held_out: Sequence[Sentence]) -> dic
         held_out: a list of sentences, each a list or tuple of words; never the training text, never the test text.
 
     Returns:
-        ``{2: .., 3: .., N: ..}``, values of ``GRID``. Of equally good ones the smallest; so .05 too where nothing
-        helps: all contexts unseen, or a probability of 0 (a log-probability of -inf) whatever the lambda.
+        ``{2: .., 3: .., N: ..}``, values of ``GRID``. Of equally good ones (equal as floats) the smallest; so .05 too
+        where nothing helps: all contexts unseen, or a probability of 0 (log-probability -inf) whatever the lambda.
 
     If 7 of 20 events have q_2 = 1 and p_1 = 0, and the other 13 have q_2 = 0 and p_1 = 1, then lambda_2 = 7/20.
 
@@ -280,7 +280,8 @@ def draw(probs: Sequence[float], u: float) -> int:
 def generate(model: NgramModel, uniforms: Sequence[float], max_len: int) -> list[str]:
     """Draw a sentence word by word, each from p(. | the words so far), until ``</s>``.
 
-    The die for each word has the sides of ``model.vocabulary`` in its order, and is thrown as in ``draw``.
+    The die for each word has the sides of ``model.vocabulary`` in its order, and is thrown as in ``draw``. The context
+    of the first word is order - 1 times ``<s>``.
 
     Args:
         model: anything with ``order``, ``prob(word, context)`` and ``vocabulary``.

@@ -47,7 +47,7 @@ def test_a_card() -> None:
         "  1.1   The total                             1 of  2 checks   failed",
         "  1.2   The scale                             0 of  1 checks   not started",
         "next: 1.1 The total, in toy/maths.py",
-        "      pytest --item total",
+        "      python -m pytest --item total",
     ]
 
 
@@ -56,7 +56,7 @@ def test_all_unfilled() -> None:
     screen = written(TWO, {case("total", "a"): NOT_STARTED, case("scale", "b"): NOT_STARTED})
     assert "1  Part one  [--------------------]" in screen.lines
     assert 'nothing is wrong: every function still says "not implemented"' in screen.lines
-    assert screen.lines[-2:] == ["next: 1.1 The total, in toy/maths.py", "      pytest --item total"]
+    assert screen.lines[-2:] == ["next: 1.1 The total, in toy/maths.py", "      python -m pytest --item total"]
     assert (screen.colours["1.1"], screen.colours["1.2"]) == ("yellow", "yellow")
 
 
@@ -100,7 +100,7 @@ def test_a_waiting_item_is_yellow_and_names_what_it_waits_for() -> None:
     screen = written(TWO, {case("total", "a"): FAILED, case("scale", "b"): FAILED})
     assert "  1.2   The scale                             0 of  1 checks   waiting for 1.1" in screen.lines
     assert screen.colours["1.2"] == "yellow"
-    assert screen.lines[-1] == "      pytest --item total"
+    assert screen.lines[-1] == "      python -m pytest --item total"
 
 
 def test_items_that_did_not_run_are_left_out() -> None:
@@ -109,7 +109,7 @@ def test_items_that_did_not_run_are_left_out() -> None:
     assert [line for line in screen.lines if line.startswith("  1.")] == [
         "  1.2   The scale                             0 of  1 checks   failed"
     ]
-    assert screen.lines[-1] == "      pytest --item scale"
+    assert screen.lines[-1] == "      python -m pytest --item scale"
 
 
 def test_nothing_is_next_after_a_fault_of_ours() -> None:
@@ -117,12 +117,14 @@ def test_nothing_is_next_after_a_fault_of_ours() -> None:
     screen = written(TWO, {case("total", "a"): GRADER_ERROR, case("scale", "b"): PASSED})
     assert not any(line.startswith(("next", "all")) for line in screen.lines)
     screen = written(TWO, {case("total", "a"): GRADER_ERROR, case("scale", "b"): FAILED})
-    assert screen.lines[-1] == "      pytest --item scale"
+    assert screen.lines[-1] == "      python -m pytest --item scale"
 
 
 def test_the_next_command_repeats_the_seed() -> None:
     """The inputs of this run, again."""
-    assert written(TWO, {case("total", "a"): FAILED}, seed=7).lines[-1] == "      pytest --item total --seed 7"
+    assert (
+        written(TWO, {case("total", "a"): FAILED}, seed=7).lines[-1] == "      python -m pytest --item total --seed 7"
+    )
 
 
 def test_partial_credit_fills_the_bar_in_part() -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from types import SimpleNamespace
 
 import pytest
 
-from autograder.feedback import scores
+from autograder.feedback import plugin, scores
 from autograder.feedback.assignment import Item
 from autograder.feedback.errors import Ended, Late, StudentError
 from autograder.feedback.handles import Student
 from autograder.feedback.values import Flat
 
-from .graded import Project, project
+from .graded import Project, assignment, case, item, project
 
 __all__ = ["project"]
 pytest_plugins = ["pytester"]
@@ -260,7 +261,7 @@ TABLE: dict[str, tuple[str, str, str | None]] = {
     "students_stop": (FAILED, "StopIteration: \n  toy/maths.py:32 in stops", None),
     "students_stop_in_a_loop": (FAILED, "StopIteration: \n  toy/maths.py:32 in stops", None),
     "students_end": (FAILED, "GeneratorExit: \n  toy/maths.py:36 in ends", None),
-    "students_missing_function": (FAILED, "AttributeError: module 'toy.maths' has no attribute 'nothing'", None),
+    "students_missing_function": (FAILED, "maths.py has no nothing: was it renamed or deleted?", None),
     "students_missing_module": (
         scores.CANNOT_IMPORT,
         "nothing.py cannot be imported: ModuleNotFoundError: No module named 'toy.nothing'",
@@ -638,7 +639,11 @@ BAD_FILES = [
     ),
     ("nul", "x = 1\0\n", "Error: source code string cannot contain null bytes"),
     ("stub", "raise NotImplementedError('greet')\n", "NotImplementedError: greet\n  toy/words.py:1 in <module>"),
-    ("magic", "x = 1\n%matplotlib inline\n", "SyntaxError: invalid syntax\n  toy/words.py:2 in <module>"),
+    (
+        "magic",
+        "x = 1\n%matplotlib inline\n",
+        "SyntaxError: invalid syntax (a command that only notebooks have)\n  toy/words.py:2 in <module>",
+    ),
 ]
 
 
@@ -905,3 +910,14 @@ def test_an_object_that_lies_about_everything_fails_every_test_that_receives_it(
     assert believed == []
     assert len(run.states) == len(RECEIVERS)
     assert run.rows["total"].score == 0.0
+
+
+def test_stub_of_another_item_is_named() -> None:
+    """Code that calls a function of another item that is not written yet is told which, and is not "not started"."""
+    told = assignment(item("total"), item("greet"))
+    session = SimpleNamespace(assignment=told)
+    own = plugin._stub(session, case("total", "test_a"), "total: total")  # type: ignore[arg-type]
+    assert (own.state, own.message) == (scores.NOT_STARTED, "total: total")
+    other = plugin._stub(session, case("total", "test_a"), "greet: hello")  # type: ignore[arg-type]
+    assert other.state == FAILED
+    assert other.message == "your code calls hello (item 1.2), which is not written yet"

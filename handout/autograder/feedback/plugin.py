@@ -78,7 +78,7 @@ class GradedSession:
         return f"reference_{self.assignment.package}"
 
     def seed_for(self, case: Case) -> int:
-        """The seed of a test's inputs, from its file, function and case id alone."""
+        """The seed of a test's inputs, from its item, file, function and case id alone."""
         secret = self.secret if case.hidden and self.secret is not None else f"seed {self.seed}".encode()
         message = "\0".join((case.item, *case.key)).encode()
         return int.from_bytes(hmac.digest(secret, message, hashlib.sha256), "big")
@@ -406,7 +406,7 @@ def _outcome(session: GradedSession, test: pytest.Function, case: Case, error: B
         while_importing = f"{error.importing}.py cannot be imported: " if error.importing else ""
         return Outcome(scores.LATE, 0.0, f"{while_importing}{error}")
     if isinstance(error, StudentError):
-        return _students_error(error, instead)
+        return _students_error(session, case, error, instead)
     if isinstance(error, (GraderError, pytest.skip.Exception, pytest.xfail.Exception)) or _is_ours(
         error, test, session
     ):
@@ -415,14 +415,28 @@ def _outcome(session: GradedSession, test: pytest.Function, case: Case, error: B
     return Outcome(scores.FAILED, 0.0, message, _line(error))
 
 
-def _students_error(error: StudentError, instead: str | None) -> Outcome:
+def _students_error(session: GradedSession, case: Case, error: StudentError, instead: str | None) -> Outcome:
     text = f"{error.kind}: {error}" if not error.sticky else str(error)
     place = "".join(f"\n  {file}:{line} in {function}" for file, line, function in error.frames)
     if error.importing:
         return Outcome(scores.CANNOT_IMPORT, 0.0, f"{error.importing}.py cannot be imported: {text}{place}")
     if error.kind == "NotImplementedError":
-        return Outcome(scores.NOT_STARTED, 0.0, str(error))
+        return _stub(session, case, str(error))
+    if error.kind == "AttributeError" and (missing := _MISSING_NAME.match(str(error))):
+        text = f"{missing[1]}.py has no {missing[2]}: was it renamed or deleted?"
     return Outcome(scores.FAILED, 0.0, text + place if instead is None else instead)
+
+
+_MISSING_NAME = re.compile(r"module '\w+\.(\w+)' has no attribute '(\w+)'")
+
+
+def _stub(session: GradedSession, case: Case, text: str) -> Outcome:
+    """A stub was met, which says ``slug: function``: the item's own, or one of another item that the code calls."""
+    slug, _, function = text.partition(": ")
+    other = session.assignment.by_slug.get(slug)
+    if other is None or slug == case.item:
+        return Outcome(scores.NOT_STARTED, 0.0, text)
+    return Outcome(scores.FAILED, 0.0, f"your code calls {function} (item {other.number}), which is not written yet")
 
 
 def _tripped(session: GradedSession, case: Case, error: BaseException) -> str:

@@ -10,6 +10,7 @@ from .assignment import Assignment, Item
 PASSED = "passed"
 FAILED = "failed"
 NOT_STARTED = "not started"
+UNFINISHED = "unfinished"  # an item: some tests pass, the others met a stub
 CANNOT_IMPORT = "cannot import"
 LATE = "timeout"
 WAITING = "waiting"
@@ -129,10 +130,12 @@ def _state(outcomes: list[Outcome], lacking: tuple[str, ...]) -> str:
         return GRADER_ERROR
     if states == {PASSED}:
         return PASSED
-    if states <= {NOT_RUN, PASSED}:
+    if NOT_RUN in states:  # cut short: whatever the others are, this is no verdict
         return NOT_RUN
-    if states <= {NOT_STARTED, NOT_RUN}:
+    if states == {NOT_STARTED}:
         return NOT_STARTED
+    if states == {NOT_STARTED, PASSED}:
+        return UNFINISHED
     if CANNOT_IMPORT in states:
         return CANNOT_IMPORT
     if lacking:
