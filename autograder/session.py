@@ -10,6 +10,7 @@ import contextlib
 import os
 import platform
 import random
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -35,6 +36,7 @@ from .feedback.scores import Case, Outcome
 from .pool import Pool
 
 OK, GRADER_FAILED = 0, 3
+SPARE_SECONDS = 20.0  # beyond an item's budget, in which a worker is ended: then it is the test itself that hangs
 FAULT = (
     "The grader itself failed in part of this run. This is not your code's fault: staff have been told, and rows "
     "without a status will be graded again."
@@ -121,6 +123,7 @@ class Isolated:
         case = item.stash.get(feedback.CASE, None)
         refusal = self.deadlines.refusal(case.item) if case is not None else "no graded test"
         if not refusal:
+            _watch(self.assignment.budgets.item + SPARE_SECONDS)
             return None
         if case is not None and self.graded is not None:
             self.graded.outcomes[case.key] = Outcome(scores.LATE, 0.0, refusal)
@@ -235,7 +238,10 @@ def run(job: Job) -> int:
             pool.precompile()
         except GraderError as error:
             return _refuse(job, f"no worker can be had: {error}")
-        code = pytest.main(_arguments(job, home, staging), plugins=[plugin])
+        try:
+            code = pytest.main(_arguments(job, home, staging), plugins=[plugin])
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
     plugin.finished = True
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         plugin.faults.append(f"pytest ended with {code!r}")
@@ -248,6 +254,16 @@ def run(job: Job) -> int:
     _tell_staff(plugin)
     failed = bool(plugin.faults) or any(row["extra_data"]["state"] == scores.GRADER_ERROR for row in document["tests"])
     return GRADER_FAILED if failed else OK
+
+
+def _watch(seconds: float) -> None:
+    """Let what runs in this process for longer raise a GraderError: calls have deadlines, our own code has none."""
+
+    def ring(number: int, frame: object) -> None:
+        raise GraderError(f"the test itself did not end within {seconds:g} s")
+
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _out_of_bounds(job: Job) -> tuple[list[Path], list[Path]]:

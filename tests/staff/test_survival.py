@@ -318,6 +318,33 @@ def test_broken(student, broken):
     assert only_results(root)
 
 
+def test_hidden_test_that_never_ends_costs_its_own_item_at_most(root: Path) -> None:
+    """Calls have deadlines; a loop of the test's own is ended too, as a fault of ours; the other items are in full."""
+    test = '''
+from autograder.feedback import item
+
+
+@item("mean")
+def test_endless(student):
+    """Nothing of the student's."""
+    while True:
+        pass
+'''
+    add_hidden_test(root, test)
+    path = root / "source" / "autograder" / "session.py"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("item + SPARE_SECONDS", "item / 10"), encoding="utf-8")  # of 40 s
+    hand_in(root)
+    done = enter(root)
+    assert done.returncode == GRADER_FAILED
+    run = results_of(root)
+    for slug in SOLVED.keys() - {"mean"}:
+        assert run.scores[slug] == SOLVED[slug]
+    assert run.states["mean"] == scores.GRADER_ERROR
+    assert "the test itself did not end within 4 s" in done.stdout
+    assert only_results(root)
+
+
 # --- the platform's own limit -----------------------------------------------------------------------------------
 
 SETUP = f"""#!/usr/bin/env bash
