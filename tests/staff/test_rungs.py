@@ -188,6 +188,14 @@ def test_open_results_folder_is_refused_on_the_platform(root: Path) -> None:
     assert "GOT THROUGH: write to results" in done.stdout
 
 
+def test_unknown_kind_of_workers_is_refused(root: Path) -> None:
+    """One line, exit 3, and nothing that could be taken for a score."""
+    done = enter(root, AUTOGRADER_WORKERS="threads")
+    assert done.returncode == 3
+    assert done.stdout == "the autograder cannot run: AUTOGRADER_WORKERS is one of forked, fresh, not 'threads'\n"
+    assert list((root / "results").iterdir()) == []
+
+
 def test_minimum_may_be_raised(root: Path) -> None:
     """Whoever asks for rung 3 gets nothing less."""
     plant(root, "landlock")
@@ -315,13 +323,15 @@ def through(run: Run) -> set[str]:
     return set(found[1].split())
 
 
-def test_rootless_run_grades_in_full(users: Path) -> None:
+@pytest.mark.parametrize(("workers", "canaries"), [("forked", 17), ("fresh", 14)], ids=["forked", "fresh"])
+def test_rootless_run_grades_in_full(users: Path, workers: str, canaries: int) -> None:
     """A user's own Linux machine: rung 1, the canaries hold, the solved upload has all points, nothing is left."""
-    done = enter_as_user(users)
+    done = enter_as_user(users, AUTOGRADER_WORKERS=workers)
     assert (done.returncode, done.stderr) == (0, "")
     run = results_of(users)
     assert run.total == 12
-    assert re.fullmatch(r"isolation: rung 1 rootless \| landlock ABI \d \| canaries 17/17", isolation_line(done))
+    line = rf"isolation: rung 1 rootless \| landlock ABI \d \| canaries {canaries}/{canaries}"
+    assert re.fullmatch(line, isolation_line(done))
     assert run.document["extra_data"]["isolation"]["rung"] == "1"
     assert processes_of(USER) == []
     assert list((users / "tmp").iterdir()) == []
