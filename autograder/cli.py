@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,6 +42,12 @@ class _Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("autograder: interrupted", err=True)
             ctx.exit(INTERRUPTED)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:  # ours, whatever it is: never the exit code of "the audit found something"
+            click.echo(traceback.format_exc(), err=True)
+            click.echo(f"autograder: the grader failed: {type(error).__name__}: {_legal(error)}", err=True)
+            ctx.exit(GRADER_FAILED)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -51,11 +51,12 @@ class Deadlines:
         """When a call that starts now must have ended, and what to say if it has not."""
         now, budgets = self._clock(), self._budgets
         left_of_item = budgets.item - self._spent.get(self._item, 0.0)
+        too_long = "did not finish before the time for"
         return min(
             (now + budgets.call, f"did not finish within {budgets.call:g} s"),
-            (self._began + budgets.test, f"the whole check did not finish within {budgets.test:g} s"),
-            (self._began + left_of_item, f"the time for this item ({budgets.item:g} s) was used up"),
-            (self._run_ends, f"the time for the whole run ({budgets.run:g} s) was used up"),
+            (self._began + budgets.test, f"did not let the whole check finish within {budgets.test:g} s"),
+            (self._began + left_of_item, f"{too_long} this item ({budgets.item:g} s) was used up"),
+            (self._run_ends, f"{too_long} the whole run ({budgets.run:g} s) was used up"),
         )
 
     def missed(self) -> None:

@@ -24,6 +24,7 @@ from autograder.feedback.errors import InputError
 from autograder.grade import make_job, require_reachable, staged
 from autograder.session import GRADER_FAILED, run
 
+HARNESS = "harness.py"  # the platform's own, beside us
 EVERYBODYS = ("/tmp", "/var/tmp", "/dev/shm")
 
 
@@ -36,8 +37,10 @@ def main() -> int:
         assignment = load_assignment(home / "assignment.toml")
         minimum = _minimum_rung(root)
         require_reachable()
-        if minimum and not landlock.version():
+        if (root / HARNESS).exists() and not landlock.version():
             _close_what_everybody_writes_to()
+        if not (root / "submission").is_dir():
+            raise InputError(f"{root / 'submission'}: no such folder")
         results.parent.mkdir(mode=0o700, exist_ok=True)
         with staged(root / "submission", home, assignment, accept_nothing=True) as (staging, taken):
             job = make_job(assignment, home, staging, taken, results)
@@ -52,7 +55,7 @@ def main() -> int:
 
 def _minimum_rung(root: Path) -> str:
     """On the platform (its harness is there) code is isolated or nothing is graded; elsewhere if somebody says so."""
-    on_platform = (root / "harness.py").exists()
+    on_platform = (root / HARNESS).exists()
     rung = os.environ.get("AUTOGRADER_MINIMUM_RUNG") or (canaries.PLATFORM_MINIMUM if on_platform else "")
     if rung and rung not in canaries.RUNGS:
         raise InputError(f"AUTOGRADER_MINIMUM_RUNG is one of {', '.join(canaries.RUNGS)}, not {rung!r}")

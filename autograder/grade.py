@@ -23,6 +23,7 @@ from .confine import can_change_uid
 from .feedback.assignment import Assignment, load_assignment
 from .feedback.errors import GraderError, InputError
 from .host import BAD_JOB, Host
+from .removal import remove_tree
 from .secret import secret_of
 from .session import OK, Job
 from .strip import stamp_of
@@ -147,7 +148,7 @@ def staged(
             (package / file.name).chmod(0o644)
         yield staging, taken
     finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        remove_tree(staging)
 
 
 def make_job(

@@ -13,7 +13,6 @@ import json
 import os
 import secrets
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -35,6 +34,7 @@ from .feedback.assignment import Assignment, Item
 from .feedback.errors import Ended, GraderError, InputError, Late, StudentError
 from .feedback.handles import Student
 from .feedback.values import Flat, Refused, unflatten
+from .removal import remove_tree
 from .worker import Post
 
 ENGINE = Path(__file__).resolve().parent
@@ -327,7 +327,7 @@ class Pool:
                 left = zygote.ask({"do": "sweep", "pid": pid, "alone": confinement.filtered})["left"]
                 self.report.leftovers += left
         finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+            remove_tree(scratch)
         if left:
             raise GraderError(f"{left} processes of a worker could not be killed")
 
@@ -342,7 +342,8 @@ class Pool:
         deadlines.begin("")
         package = self._submission / self._assignment.package
         cache = package / "__pycache__"
-        cache.mkdir(mode=0o755)
+        cache.mkdir()
+        cache.chmod(0o755)  # whatever our umask is: workers read it
         with self._worker(self._post(), torch=False) as (sock, _):
             student = Student(WorkerLink(sock, deadlines, self.report))
             for source in sorted(package.glob("*.py")):
@@ -395,6 +396,9 @@ def _fork(zygote: Zygote | Fresh, post: Post, cell: Cell) -> tuple[int, socket.s
         except GraderError:
             ours.close()
             raise
+    if answer["pid"] < 0:
+        ours.close()
+        raise GraderError("no process can be started now")
     return answer["pid"], ours
 
 

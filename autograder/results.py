@@ -30,6 +30,7 @@ class Heading:
 
     Attributes:
         lines: what was received, versions, what was left out.
+        final: False when tests are missing: then no row is a verdict.
         faults: what went wrong on our side, in words for students; staff read the details on stdout.
         unavailable: submission file -> why it could not be taken; its items say so.
         extra: machine-readable facts for staff.
@@ -37,6 +38,7 @@ class Heading:
 
     lines: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
+    final: bool = True
     unavailable: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -128,7 +130,7 @@ def _row(row: ItemScore, heading: Heading) -> dict[str, Any]:
             "mistakes": [],
         },
     }
-    if row.state not in (scores.GRADER_ERROR, scores.NOT_RUN):
+    if heading.final and row.state not in (scores.GRADER_ERROR, scores.NOT_RUN):
         entry["status"] = "passed" if row.state == scores.PASSED else "failed"
     return entry
 
@@ -140,6 +142,8 @@ def _text(row: ItemScore, heading: Heading) -> list[str]:
         return [heading.unavailable[row.item.file]]
     passed = sum(outcome.state == scores.PASSED for _, outcome in row.cases)
     lines = [f"{row.label}: {passed} of {len(row.cases)} checks pass"]
+    if not heading.final:
+        lines.append("Part of the grader could not be loaded, so this is not final: staff have been told.")
     if row.state == scores.NOT_STARTED:
         return ['not started: the function still says "not implemented"']
     if row.state == scores.GRADER_ERROR:

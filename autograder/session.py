@@ -91,6 +91,7 @@ class Isolated:
     graded: feedback.GradedSession | None = None
     sandbox: Isolation | None = None
     finished: bool = False
+    collected: bool = True
     unwritten: str = ""  # why results.json is not up to date
 
     @pytest.hookimpl(trylast=True)
@@ -134,6 +135,7 @@ class Isolated:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
+            self.collected = False
             self.faults.append(f"cannot collect {report.nodeid}: {report.longreprtext.strip().splitlines()[-1:]}")
 
     def pytest_internalerror(self, excrepr: Any) -> None:
@@ -167,6 +169,7 @@ class Isolated:
         heading = results.Heading(
             lines=self.job.lines,
             faults=(*((FAULT,) if broken else ()), *(() if self.finished else (CUT_SHORT,))),
+            final=self.collected,
             unavailable=self.job.unavailable,
             extra={"version": self.assignment.version, "isolation": self.isolation(), "faults": self.faults},
         )

@@ -90,7 +90,7 @@ def take(path: Path, assignment: Assignment, into: Path, given: Collection[str] 
     missing: list[str] = []
     with open_upload(path) as upload:
         top = _descend(upload)
-        if top:
+        if top and top != (assignment.package,):
             notes[f"the files were looked for in {shown('/'.join(top))}/, the only folder inside"] = None
         places = _places(upload, top, assignment)
         for name, cap in assignment.files.items():

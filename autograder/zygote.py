@@ -35,6 +35,7 @@ PRELOAD = (
 ).split()
 # torch._dynamo is imported by the first optimiser: in every worker it would cost most of a second
 PRELOAD_TORCH = ("torch", "torch.nn", "torch.nn.functional", "torch.optim", "torch._dynamo")
+NO_PROCESS = -1
 SWEEP_SECONDS = 5.0  # a process of several GiB takes a while to die
 MAX_REQUEST = 1 << 16
 
@@ -82,7 +83,10 @@ def _serve(control: socket.socket, live: dict[int, int | None]) -> None:
             return
         request: dict[str, Any] = json.loads(data)
         if request["do"] == "fork":
-            pid = os.fork()
+            try:
+                pid = os.fork()
+            except OSError:  # no memory or no process to be had now: that costs one test, not the run
+                pid = NO_PROCESS
             if pid == 0:
                 try:
                     control.close()
@@ -90,7 +94,8 @@ def _serve(control: socket.socket, live: dict[int, int | None]) -> None:
                     worker.serve(sock, worker.Post(**request["post"]), Cell(**request["cell"]), parent)
                 finally:
                     os._exit(1)  # a child must never go on as a zygote
-            live[pid] = request["cell"]["uid"]
+            if pid != NO_PROCESS:
+                live[pid] = request["cell"]["uid"]
             answer = {"pid": pid}
         else:
             pid = request["pid"]

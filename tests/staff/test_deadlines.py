@@ -49,7 +49,7 @@ def test_test_ends_whatever_its_calls_take(deadlines: Deadlines, clock: Clock) -
     """Many short calls do not push the test's own deadline back."""
     deadlines.begin("a")
     clock.now += 6
-    assert deadlines.call() == (1008, "the whole check did not finish within 8 s")
+    assert deadlines.call() == (1008, "did not let the whole check finish within 8 s")
     clock.now += 1.5
     assert deadlines.call()[0] == 1008
 
@@ -61,7 +61,7 @@ def test_item_ends_whatever_its_tests_take(deadlines: Deadlines, clock: Clock) -
     spend(deadlines, clock, "a", 7)
     deadlines.begin("a")
     clock.now += 3
-    assert deadlines.call() == (1027, "the time for this item (20 s) was used up")
+    assert deadlines.call() == (1027, "did not finish before the time for this item (20 s) was used up")
 
 
 def test_run_ends_whatever_its_items_take(deadlines: Deadlines, clock: Clock) -> None:
@@ -69,7 +69,7 @@ def test_run_ends_whatever_its_items_take(deadlines: Deadlines, clock: Clock) ->
     for item in "abcdefghijkl":
         spend(deadlines, clock, item, 8)
     deadlines.begin("m")
-    assert deadlines.call() == (1100, "the time for the whole run (100 s) was used up")
+    assert deadlines.call() == (1100, "did not finish before the time for the whole run (100 s) was used up")
 
 
 def test_time_between_tests_is_no_items(deadlines: Deadlines, clock: Clock) -> None:
