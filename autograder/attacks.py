@@ -37,7 +37,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -332,14 +332,23 @@ def refusal_problems(attack: Attack, error: InputError) -> list[str]:
     return [] if attack.refused in str(error) else [f"refused with {str(error)!r}, expected {attack.refused!r}"]
 
 
-def strays() -> list[int]:
-    """Processes of workers that no zygote looks after: what outlived its run. Waits GONE_SECONDS for the dying."""
+def strays(known: Collection[int] = ()) -> list[int]:
+    """Processes of workers that no zygote looks after: what outlived its run. Waits GONE_SECONDS for the dying.
+
+    Args:
+        known: processes that were there before.
+    """
     until = time.monotonic() + GONE_SECONDS
     while True:
-        left = list(_strays()) if can_change_uid() else []
+        left = [pid for pid in strays_now() if pid not in known]
         if not left or time.monotonic() > until:
             return left
         time.sleep(0.05)
+
+
+def strays_now() -> list[int]:
+    """The same at this moment, the dying among them."""
+    return list(_strays()) if can_change_uid() else []
 
 
 def _strays() -> Iterator[int]:

@@ -328,6 +328,7 @@ def test_what_outlives_its_run_is_found(sleeper: int, monkeypatch: pytest.Monkey
     """A process of a worker's user without a zygote above it; a dead one that nobody waited for is none."""
     monkeypatch.setattr(attacks, "GONE_SECONDS", 0.0)
     assert sleeper in strays()
+    assert sleeper not in strays(known=[sleeper])
     os.kill(sleeper, 9)
     until = time.monotonic() + 30
     while sleeper in strays():
