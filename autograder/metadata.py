@@ -1,6 +1,6 @@
 """submission_metadata.json, what the platform tells the grader about a submission: every key that it is known to write.
 
-Trusted side; standard library only. The platform reserves the right to change the file: who reads it must take every
+Trusted side. The platform reserves the right to change the file: who reads it must take every
 key as optional.
 """
 
