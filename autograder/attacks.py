@@ -23,10 +23,10 @@ One file an attack, ``<folder>/<group>/<id>.toml``::
 An attack shows when it gets through: then it raises, or breaks an answer that is right otherwise. So an attack with
 ``loses = []`` proves that it was stopped, and that whoever tried it has lost nothing.
 
-What is graded: the tests that execute what it changes, all tests of the items in ``loses`` where ``score`` is given
-and one of each where it is not, and one test of every other item; with ``full`` all tests. Whatever an attack does,
-its results are valid, no process of a worker is left, and nothing that a student reads holds a line of a solution or
-of a hidden test, a path of this machine, the secret, or a character that does something to a terminal.
+What is graded: the tests that execute what it changes, all tests of the items in ``loses`` where ``score`` or
+``state`` is given and one of each where not, and one test of every other item; with ``full`` all tests. Whatever an
+attack does, its results are valid, no process of a worker is left, and nothing that a student reads holds a line of a
+solution or of a hidden test, a path of this machine, the secret, or a character that does something to a terminal.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def chosen_tests(attack: Attack, reached: Mapping[str, frozenset[str]], items: M
         return ()
     changed = {change.function for change in attack.changes}
     chosen = {test for test, functions in reached.items() if functions & changed}
-    if attack.score is not None:
+    if attack.score is not None or attack.state:  # both are of the whole item
         chosen |= {test for test, slug in items.items() if slug in attack.loses}
     # public ones first: a hidden one may ask a thousand questions, too many for BUDGETS on a busy machine
     ordered = sorted(items, key=lambda test: (test.startswith("hidden/"), test))
