@@ -32,7 +32,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -260,8 +260,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             victim = VICTIMS[counted % len(VICTIMS)]
             run = whole[victim == "entry"]
             done = kill_once(arena, victim, draw.uniform(0, run.seconds), run)
-            if done is None:
+            if done is None:  # the machine has become faster since
                 over += 1
+                whole[victim == "entry"] = replace(run, seconds=0.8 * run.seconds)
                 continue
             for problem in done.problems:
                 print(f"round {len(rounds) + 1}, {victim}: {problem}", flush=True)
