@@ -319,10 +319,20 @@ def problems(attack: Attack, graded: Graded, secrets: Secrets) -> list[str]:
     below = "\n".join(row["output"] for row in lost) if attack.loses else above
     found += [f"does not say {text!r}" for text in attack.says if text not in below]
     found += [f"does not say above the rows {text!r}" for text in attack.top if text not in above]
-    for where, text in (("results", above), *((row["name"], row["output"]) for row in document["tests"])):
-        found += [f"{where}: {leak}" for leak in secrets.found_in(text)]
+    for where, text in _seen_by_students(graded):
         found += [f"{where}: says {phrase!r}" for phrase in attack.never if phrase in text]
-    return found
+    return [*found, *shown(graded, secrets)]
+
+
+def shown(graded: Graded, secrets: Secrets) -> list[str]:
+    """What students read of it that nobody may read."""
+    return [f"{where}: {leak}" for where, text in _seen_by_students(graded) for leak in secrets.found_in(text)]
+
+
+def _seen_by_students(graded: Graded) -> Iterator[tuple[str, str]]:
+    """Every text that the student sees: (where, text)."""
+    yield "results", graded.results["output"]
+    yield from ((row["name"], row["output"]) for row in graded.results["tests"])
 
 
 def refusal_problems(attack: Attack, error: InputError) -> list[str]:

@@ -12,7 +12,8 @@ attacks        hostile submissions: what each of them says (``attacks``); graded
 =============  ==========================================================================================
 
 Mistakes and alternatives are graded on the tests that execute the function that they change, attacks on one of every
-other item as well; ``full`` takes all.
+other item as well; ``full`` takes all. What a student would read of any of them holds no line of a solution or a hidden
+test, no secret and no path.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -221,7 +222,9 @@ def _try(
     try:
         if trial.attack is not None:
             return _try_attack(trial, trial.attack, home, assignment, secret, secrets, host)
-        return _judge(trial, _grade(trial, home, secret, host), assignment)
+        graded = _grade(trial, home, secret, host)
+        verdict = _judge(trial, graded, assignment)
+        return replace(verdict, problems=(*verdict.problems, *attacks.shown(graded, secrets)))
     finally:
         hosts.put(host)
 

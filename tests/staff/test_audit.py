@@ -126,6 +126,19 @@ RED = {
         "span-is-an-integer",
         "span: not caught",
     ),
+    "row-that-shows-a-solution": (
+        {
+            "tests/mistakes/span/span-tells-all.toml": MISTAKE.format(
+                id="span-tells-all",
+                function="alpha.span",
+                old="return ordered[-1] - ordered[0]",
+                new="raise ValueError('return ordered[-1] - ordered[0]')",
+                items="span",
+            )
+        },
+        "span-tells-all",
+        "The span: shows alpha.py:",
+    ),
     "mistake-that-hits-another-item": (
         {
             "tests/mistakes/tally/tally-is-empty.toml": MISTAKE.format(
