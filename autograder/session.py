@@ -13,7 +13,6 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -229,7 +228,9 @@ def run(job: Job) -> int:
     overrides: dict[str, Any] = job.budgets
     assignment = replace(assignment, budgets=replace(assignment.budgets, **overrides))
     deadlines = Deadlines(assignment.budgets)
-    with _closing(Pool(assignment, staging / "submission", staging / "scratch", deadlines, home / "solutions")) as pool:
+    with contextlib.closing(
+        Pool(assignment, staging / "submission", staging / "scratch", deadlines, home / "solutions")
+    ) as pool:
         plugin = Isolated(job, assignment, pool, deadlines)
         plugin.write()  # every item is present before anything can go wrong
         try:
@@ -301,14 +302,6 @@ def _arguments(job: Job, home: Path, staging: Path) -> list[str]:
     arguments += ["--submission", str(staging / "submission"), "--reference", str(home / "solutions")]
     arguments += [part for slug in job.items for part in ("--item", slug)]
     return [*arguments, str(home / "tests" / "public"), str(home / "tests" / "hidden")]
-
-
-@contextlib.contextmanager
-def _closing(pool: Pool) -> Iterator[Pool]:
-    try:
-        yield pool
-    finally:
-        pool.close()
 
 
 def _name(case: Case) -> str:
