@@ -42,7 +42,7 @@ class _Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("autograder: interrupted", err=True)
             ctx.exit(INTERRUPTED)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):  # click knows what to do
             raise
         except Exception as error:  # ours, whatever it is: never the exit code of "the audit found something"
             click.echo(traceback.format_exc(), err=True)

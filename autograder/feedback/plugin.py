@@ -30,7 +30,8 @@ from .assignment import Assignment, Item, load_assignment
 from .checks import Check
 from .errors import CheckFailed, GraderError, InputError, Late, StudentError
 from .handles import Student
-from .inline import InlineLink, load_as
+from .inline import InlineLink
+from .loading import load_as
 from .scores import Case, Outcome
 
 ENGINE = str(Path(__file__).parent.parent) + os.sep

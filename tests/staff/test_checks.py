@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from autograder.feedback.checks import Check, differences
 from autograder.feedback.errors import CheckFailed, GraderError, WrongType
 from autograder.feedback.handles import Student
-from autograder.feedback.inline import InlineLink, forget
+from autograder.feedback.inline import InlineLink
+from autograder.feedback.loading import forget
 
 from .links import PACKAGE, write_package
 

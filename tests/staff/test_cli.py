@@ -337,3 +337,18 @@ def test_interrupted_audit_ends_at_once(tmp_path: Path, temporary: Path) -> None
     assert process.returncode == 130
     assert complaint.splitlines()[-1] == b"autograder: interrupted"
     assert list(temporary.iterdir()) == []
+
+
+def test_reader_that_has_seen_enough_is_no_fault() -> None:
+    """``autograder build --check | true``: a closed pipe ends the command without a word."""
+    program = "import sys; from autograder.cli import main; sys.argv[1:] = ['build', '--check']; main()"
+    command = ["bash", "-c", f'read; exec {sys.executable} -c "{program}"']
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        process.stdin.write(b"go\n")  # only now, when nobody reads any more
+        process.stdin.close()
+        assert b"Traceback" not in process.stderr.read()

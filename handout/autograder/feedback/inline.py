@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .loading import forget, import_from, load_as
+from .loading import forget, import_from
 from .server import Server
 from .values import Flat
-
-__all__ = ["InlineLink", "forget", "load_as"]
 
 
 class InlineLink:
