@@ -113,16 +113,21 @@ def audit(
         trials = [trial for trial in trials if trial.attack is None]
     secrets = attacks.Secrets(home, secret)
     verdicts: list[Verdict] = []
-    hosts: SimpleQueue[Host] = SimpleQueue()
     with ExitStack() as stack:
-        count = jobs or os.cpu_count() or 1
-        for _ in range(count):
-            hosts.put(stack.enter_context(closing(Host())))
-        executor = stack.enter_context(ThreadPoolExecutor(count))  # left first: no thread waits for a closed host
-        for verdict in executor.map(lambda trial: _try(trial, home, assignment, secret, secrets, hosts), trials):
-            verdicts.append(verdict)
-            if told is not None:
-                told(verdict, len(verdicts), len(trials))
+        hosts = [stack.enter_context(closing(Host())) for _ in range(jobs or os.cpu_count() or 1)]
+        free: SimpleQueue[Host] = SimpleQueue()
+        for host in hosts:
+            free.put(host)
+        executor = stack.enter_context(ThreadPoolExecutor(len(hosts)))  # left first: no thread waits for a closed host
+        try:
+            for verdict in executor.map(lambda trial: _try(trial, home, assignment, secret, secrets, free), trials):
+                verdicts.append(verdict)
+                if told is not None:
+                    told(verdict, len(verdicts), len(trials))
+        except BaseException:  # Ctrl-C: nobody waits for the trials that run
+            for host in hosts:
+                host.stop()
+            raise
     return verdicts
 
 

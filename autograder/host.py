@@ -9,9 +9,11 @@ line of JSON: exit code, standard output, standard error. It ends when its input
 
 from __future__ import annotations
 
+import signal
 import sys
 
 if __name__ == "__main__":  # run as a file by an isolated interpreter: find our own package, and nothing else
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; whoever started us ends us
     sys.path.insert(0, sys.argv[1])
 
 import contextlib
@@ -44,10 +46,11 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Host:
-    """The near side of one host process. Starts with the first job; for one thread at a time."""
+    """The near side of one host process. Starts with the first job; for one thread at a time, but for ``stop``."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
 
     def run(self, job: Job, seconds: float) -> Answer:
         """Run a job to its end, ``seconds`` at most; a session that takes longer is killed with its host."""
@@ -60,6 +63,9 @@ class Host:
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
+        if self._stopped:  # asked after the start: whoever stops us either saw this process or is seen here
+            self.kill()
+            return Answer(GRADER_FAILED, "", "the session was stopped")
         try:
             process.stdin.write(msgspec.json.encode(job) + b"\n")
             process.stdin.flush()
@@ -73,6 +79,13 @@ class Host:
             self.kill()
             return Answer(GRADER_FAILED, "", "the session was killed")
         return msgspec.json.decode(line, type=Answer)
+
+    def stop(self) -> None:
+        """End the session, and take no job any more. May be called from another thread than ``run``."""
+        self._stopped = True
+        process = self._process
+        if process is not None:
+            process.kill()
 
     def kill(self) -> None:
         """End the host and its session at once; their workers end with them."""
@@ -114,9 +127,9 @@ def _line(descriptor: int, deadline: float) -> bytes | None:
 def _main() -> None:
     import pytest
 
-    with tempfile.TemporaryDirectory() as empty, contextlib.redirect_stdout(io.StringIO()):
-        # pytest imports most of itself only now; an empty run does it once for all jobs
-        pytest.main(["-c", os.devnull, "--rootdir", empty, "--noconftest", "-p", "no:cacheprovider", "-q", empty])
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        # pytest imports most of itself only now; a run without tests does it once for all jobs
+        pytest.main(["-c", os.devnull, "--rootdir", "/dev", "--noconftest", "-p", "no:cacheprovider", "-q", os.devnull])
     parent = os.getpid()
     for line in sys.stdin.buffer:
         with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
@@ -158,5 +171,4 @@ def _text(file: IO[bytes]) -> str:
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
-        _main()
+    _main()
