@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
+
+import numpy as np
 
 #: The words of a sentence in order, without ``<s>`` and ``</s>``.
 Sentence = Sequence[str]
@@ -50,3 +53,22 @@ class NgramModel(LanguageModel, Protocol):
     def seen(self, context: Context) -> bool:
         """Whether this context, cut to its last n - 1 words, has a distribution of its own."""
         ...
+
+
+@dataclass(frozen=True)
+class NetValues:
+    """Everything that the forward pass of the net in ``procedural.py`` computes, in this order.
+
+    Attributes:
+        a: (H,), the input of the hidden layer.
+        z: (H,), its output.
+        b: (K,), the logits.
+        y_hat: (K,), the predicted distribution.
+        J: the loss, a float.
+    """
+
+    a: np.ndarray
+    z: np.ndarray
+    b: np.ndarray
+    y_hat: np.ndarray
+    J: float
