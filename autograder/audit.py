@@ -40,6 +40,7 @@ from .feedback.assignment import Assignment, load_assignment
 from .feedback.errors import GraderError, InputError
 from .grade import Graded, grade
 from .host import Host
+from .secret import secret_of
 
 KINDS = ("reference", "stubs", "one-item-only", "alternatives", "mistakes", "attacks")
 LOST, KEPT, BROKEN, UNTRIED = "lost", "kept", "grader error", "not run"
@@ -98,7 +99,7 @@ def audit(
         only: kinds, or ids of single trials; empty for all.
         full: grade mistakes and alternatives on all tests.
         jobs: how many at a time; None for one a core.
-        secret: seed of the hidden inputs; None for the development secret.
+        secret: seed of the hidden inputs, and what picks the variants; None for the development secret.
         told: called with (verdict, how many are done, of how many) as they come in.
 
     Raises:
@@ -106,7 +107,7 @@ def audit(
     """
     assignment = load_assignment(home / "assignment.toml")
     only = tuple(only)
-    trials = _chosen(list(_trials(home, assignment, full)), only)
+    trials = _chosen(list(_trials(home, assignment, full, secret or secret_of(home))), only)
     if not can_change_uid() and ("attacks" in only or any(trial.attack and trial.id in only for trial in trials)):
         raise InputError("attacks need root: student code must run as another user")
     if not can_change_uid():
@@ -145,16 +146,16 @@ def as_json(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
     ]
 
 
-def _trials(home: Path, assignment: Assignment, full: bool) -> Iterator[Trial]:
+def _trials(home: Path, assignment: Assignment, full: bool, secret: bytes) -> Iterator[Trial]:
     everything = frozenset(assignment.by_slug)
-    solved = _contents(package_members(home, assignment, None))
+    solved = _contents(package_members(home, assignment, None, secret))
     yield Trial("reference", SOLUTIONS, solved)
     not_started = {item.slug: scores.NOT_STARTED for item in assignment.items if not item.waived}
-    stubs = _contents(package_members(home, assignment, ()))
+    stubs = _contents(package_members(home, assignment, (), secret))
     yield Trial("stubs", "handout", stubs, loses=frozenset(not_started), states=not_started)
     for item in assignment.items:
         kept = _with_needs(assignment, item.slug)
-        package = _contents(package_members(home, assignment, kept))
+        package = _contents(package_members(home, assignment, kept, secret))
         yield Trial("one-item-only", item.slug, package, items=(item.slug,))
     alternatives = load_alternatives(home / "tests" / "alternatives", assignment)
     mistakes = load_mistakes(home / "tests" / "mistakes", assignment)

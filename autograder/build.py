@@ -1,7 +1,7 @@
 """Everything that is made from one source: the handout, the autograder zip, two sample submissions.
 
-Trusted side; imports ``archive``, ``leaks``, ``pages``, ``regions``, ``secret``, ``strip`` and ``feedback``. Prints
-nothing, and runs nothing of the assignment: sources are read, cut and packed. What holds:
+Trusted side; imports ``archive``, ``leaks``, ``pages``, ``regions``, ``secret``, ``strip``, ``variants`` and
+``feedback``. Prints nothing, and runs nothing of the assignment: sources are read, cut and packed. What holds:
 
 - The same sources give the same bytes, in any folder, under any umask, in any time zone (``archive``).
 - Everything is read, cut and searched for leaks before the first file is written.
@@ -25,6 +25,7 @@ from .pages import render
 from .regions import StripError, find_regions
 from .secret import DEVELOPMENT, MIN_LENGTH, NAME
 from .strip import stamp, strip, without_tests
+from .variants import choose, load_variants, refuse_elsewhere
 
 HANDOUT = "handout"
 ENGINE = "autograder"
@@ -103,18 +104,19 @@ def build(root: Path, out: Path, secret: bytes | None = None) -> Built:
     Args:
         root: the repository.
         out: folder for handout.zip, autograder.zip, sample-solved.zip and sample-blank.zip.
-        secret: what a term's hidden inputs are made from; None for development.
+        secret: what a term's hidden inputs are made from, and its variants picked by; None for development.
 
     Raises:
         InputError: a source is missing or wrong, something leaks, or a file cannot be written. In all but the last
             case nothing has been written.
     """
     assignment = load_assignment(root / "assignment.toml")
-    handout = handout_members(root, assignment)
     autograder = autograder_members(root, assignment, secret)
-    shared = _scan(root, assignment, handout, autograder[NAME].content)
-    solved = submission_members(root, assignment, None)
-    blank = submission_members(root, assignment)
+    key = autograder[NAME].content
+    handout = handout_members(root, assignment, key)
+    shared = _scan(root, assignment, handout, key)
+    solved = submission_members(root, assignment, None, key)
+    blank = submission_members(root, assignment, (), key)
     for members in (handout, autograder):
         check_members(members)
     folder = root / HANDOUT
@@ -133,7 +135,7 @@ def build(root: Path, out: Path, secret: bytes | None = None) -> Built:
         items=len(assignment.items),
         stubs=sum(member.content.count(b"raise NotImplementedError(") for member in blank.values()),
         shared=tuple(shared),
-        notes=() if secret is not None else ("made with the development secret: not for a term",),
+        notes=_notes(root, secret),
     )
 
 
@@ -149,19 +151,22 @@ def drift(root: Path) -> list[str]:
     return [f"{HANDOUT}/{name}: {problem}" for name, problem in _differences(root / HANDOUT, handout)]
 
 
-def package_members(root: Path, assignment: Assignment, keep: Collection[str] | None = ()) -> dict[str, Member]:
+def package_members(
+    root: Path, assignment: Assignment, keep: Collection[str] | None = (), secret: bytes = DEVELOPMENT
+) -> dict[str, Member]:
     """The student's package, such as ``lm/ngram.py``.
 
     Args:
         root: the repository, or the unpacked autograder zip.
         assignment: of that root.
         keep: slugs of the items that are solved in it; None for all of them.
+        secret: picks the variants.
 
     Raises:
         InputError: a file has wrong markers, or none for an item that is about it; a given file has some.
     """
     package = assignment.package
-    members = _folder(root, f"solutions/{package}", package)
+    members = _sources(root, package, secret)
     slugs = [*assignment.by_slug, *assignment.dropped]
     for file in assignment.files:
         if file.endswith(".py") and f"{package}/{file}" not in members:
@@ -189,14 +194,16 @@ def package_members(root: Path, assignment: Assignment, keep: Collection[str] | 
     return members
 
 
-def submission_members(root: Path, assignment: Assignment, keep: Collection[str] | None = ()) -> dict[str, Member]:
+def submission_members(
+    root: Path, assignment: Assignment, keep: Collection[str] | None = (), secret: bytes = DEVELOPMENT
+) -> dict[str, Member]:
     """What a student hands in: the submission files alone, without a folder."""
-    package = package_members(root, assignment, keep)
+    package = package_members(root, assignment, keep, secret)
     paths = {file: f"{assignment.package}/{file}" for file in assignment.files}
     return {file: package[path] for file, path in paths.items() if path in package}
 
 
-def handout_members(root: Path, assignment: Assignment) -> dict[str, Member]:
+def handout_members(root: Path, assignment: Assignment, secret: bytes = DEVELOPMENT) -> dict[str, Member]:
     """Everything that students get, by path in the handout."""
     kit = _folder(root, "solutions/kit")
     pages = _folder(root, "solutions/writeup", "writeup")
@@ -216,7 +223,9 @@ def handout_members(root: Path, assignment: Assignment) -> dict[str, Member]:
         f"{ENGINE}/__init__.py": _file(root, f"{ENGINE}/__init__.py"),
     }
     feedback = _folder(root, f"{ENGINE}/feedback", f"{ENGINE}/feedback")
-    return _together(kit, package_members(root, assignment), written, single, feedback)
+    others = _together(kit, written, single, feedback)
+    refuse_elsewhere({name: member.content for name, member in others.items()}, load_variants(root))
+    return _together(others, package_members(root, assignment, (), secret))
 
 
 def autograder_members(root: Path, assignment: Assignment, secret: bytes | None = None) -> dict[str, Member]:
@@ -236,8 +245,11 @@ def autograder_members(root: Path, assignment: Assignment, secret: bytes | None 
     if any(part.torch for part in assignment.parts):
         names.append("requirements-torch.txt")
     single.update({name: _file(root, name) for name in names})
-    folders = [ENGINE, f"solutions/{assignment.package}", "tests/public", "tests/hidden"]
-    return _together(single, *(_folder(root, folder, folder) for folder in folders))
+    package = {
+        f"solutions/{name}": member for name, member in _sources(root, assignment.package, single[NAME].content).items()
+    }
+    folders = [ENGINE, "tests/public", "tests/hidden"]
+    return _together(single, package, *(_folder(root, folder, folder) for folder in folders))
 
 
 def _scan(root: Path, assignment: Assignment, handout: Mapping[str, Member], secret: bytes) -> list[str]:
@@ -247,13 +259,13 @@ def _scan(root: Path, assignment: Assignment, handout: Mapping[str, Member], sec
     def contents(folder: str) -> dict[str, bytes]:
         return {name: member.content for name, member in _folder(root, folder, folder).items()}
 
-    source = contents(f"solutions/{package}")
-    paths = [f"solutions/{package}/{file}" for file in assignment.files if file.endswith(".py")]
+    source = _sources(root, package, secret)
+    paths = [f"{package}/{file}" for file in assignment.files if file.endswith(".py")]
     return scan(
         handout,
         given=[name for name in handout if name.startswith((f"{package}/", f"{ENGINE}/"))],
         public=[name for name in handout if name.startswith("tests/")],
-        solutions={path: source[path] for path in paths},
+        solutions={f"solutions/{path}": source[path].content for path in paths},
         hidden=contents("tests/hidden"),
         catalogue={
             name: content
@@ -264,6 +276,21 @@ def _scan(root: Path, assignment: Assignment, handout: Mapping[str, Member], sec
         },
         secret=secret,
     )
+
+
+def _sources(root: Path, package: str, secret: bytes) -> dict[str, Member]:
+    """The solved package, with the variants that a secret picks."""
+    members = _folder(root, f"solutions/{package}", package)
+    chosen = choose({name: member.content for name, member in members.items()}, load_variants(root), secret)
+    return {name: Member(content) for name, content in chosen.items()}
+
+
+def _notes(root: Path, secret: bytes | None) -> tuple[str, ...]:
+    if secret is None:
+        return ("made with the development secret: not for a term",)
+    if any(group.pick(secret) != group.pick(DEVELOPMENT) for group in load_variants(root)):
+        return (f"{HANDOUT}/ holds the variants of this secret: do not commit it",)
+    return ()
 
 
 def _zip(path: Path, members: Mapping[str, Member]) -> Artifact:

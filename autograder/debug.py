@@ -17,6 +17,7 @@ from .feedback.assignment import load_assignment
 from .feedback.errors import StudentError
 from .grade import staged
 from .secret import secret_of
+from .variants import home_of
 
 
 class Debugger:
@@ -47,9 +48,10 @@ def debug(submission: Path, home: Path, item: str, *, secret: bytes | None = Non
     assignment = load_assignment(home / "assignment.toml")
     feedback.find_item(assignment, item)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    with staged(submission, home, assignment) as (staging, _):
+    secret = secret or secret_of(home)
+    with home_of(home, assignment, secret) as home, staged(submission, home, assignment) as (staging, _):
         arguments = ["-c", os.devnull, "--rootdir", str(home), "--noconftest", "-p", "no:cacheprovider", "-v", "-s"]
         arguments += ["-p", "autograder.feedback.plugin", "--import-mode=importlib", "--tb=long", "--item", item]
         arguments += ["-o", f"assignment={home / 'assignment.toml'}", "--submission", str(staging / "submission")]
         arguments += ["--reference", str(home / "solutions"), str(home / "tests/public"), str(home / "tests/hidden")]
-        return int(pytest.main(arguments, plugins=[Debugger(secret or secret_of(home), interactive)]))
+        return int(pytest.main(arguments, plugins=[Debugger(secret, interactive)]))

@@ -28,6 +28,7 @@ from .secret import secret_of
 from .session import OK, Job
 from .strip import stamp_of
 from .submission import Taken, take
+from .variants import home_of
 
 SPARE_SECONDS = 30.0  # beyond the run's own budget, before the session is killed
 
@@ -79,7 +80,8 @@ def grade(
         submission: what the student handed in.
         home: holds assignment.toml, solutions/ and tests/.
         results: where results.json is to be written; None to keep it to ourselves.
-        secret: seed of the hidden inputs; None for the one that lies in ``home``, or the development secret.
+        secret: seed of the hidden inputs, and what picks the variants; None for the one that lies in ``home``, or the
+            development secret.
         items: only these items, by slug.
         tests: only these tests, as "file::function".
         budgets: seconds in place of those of assignment.toml, by name.
@@ -91,7 +93,8 @@ def grade(
     """
     assignment = load_assignment(home / "assignment.toml")
     require_reachable()
-    with staged(submission, home, assignment) as (staging, taken):
+    secret = secret or secret_of(home)
+    with home_of(home, assignment, secret) as home, staged(submission, home, assignment) as (staging, taken):
         job = make_job(assignment, home, staging, taken, results or staging / "results.json", secret, items, tests)
         job = msgspec.structs.replace(job, budgets=dict(budgets or {}))
         try:  # those of an earlier run must not be taken for this one's
