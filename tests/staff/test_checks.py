@@ -118,6 +118,10 @@ RIGHT = [
     ("zero-d-int", np.array(2), 2.0),
     ("zero-d-expected", 0.25, np.array(0.25)),
     ("numpy-scalar-expected", 0.25, F64(0.25)),
+    ("fraction", Fraction(1, 4), 0.25),
+    ("fraction-expected", 0.25, Fraction(1, 4)),
+    ("fraction-beyond-every-float", Fraction(10**400, 3), INF),
+    ("fraction-of-numbers-beyond-every-float", Fraction(10**400, 3 * 10**400), Fraction(1, 3)),
     ("negative-zero", -0.0, 0.0),
     ("infinity", INF, INF),
     ("minus-infinity", -INF, -INF),
@@ -164,7 +168,12 @@ WRONG: list[tuple[str, Any, Any, str]] = [
     ("list", [0.5], 0.5, "it should be a number, not a list"),
     ("list-for-an-array", [0.5, 0.5], np.array([0.5, 0.5]), "it should be an array, not a list"),
     ("tuple", (0.5,), 0.5, "it should be a number, not a tuple"),
-    ("fraction", Fraction(1, 2), 0.5, "it should be a number, not a Fraction"),
+    (
+        "fraction",
+        Fraction(1, 2),
+        0.25,
+        "it is wrong\n  got 0.5    expected 0.25\n  relative error 1.0e+00, allowed 1e-10",
+    ),
     ("dict", {}, 0.5, "it should be a number, not a dict"),
     ("complex", 0.5 + 0j, 0.5, "it should be a float, not a complex number"),
     (
@@ -585,8 +594,9 @@ def test_that_takes_nothing_but_truth_values(condition: Any) -> None:
 
 @pytest.mark.parametrize(
     ("got", "value"),
-    [(0.5, 0.5), (2, 2.0), (F64(0.5), 0.5), (np.array(3), 3.0), (-INF, -INF), (10**400, INF), (F32(0.5), 0.5)],
-    ids=["float", "int", "numpy", "zero-d", "infinite", "large", "single"],
+    [(0.5, 0.5), (2, 2.0), (F64(0.5), 0.5), (np.array(3), 3.0), (-INF, -INF), (10**400, INF), (F32(0.5), 0.5)]
+    + [(Fraction(1, 4), 0.25)],
+    ids=["float", "int", "numpy", "zero-d", "infinite", "large", "single", "fraction"],
 )
 def test_number_gives_a_float(got: Any, value: float) -> None:
     """Any real scalar, as a float to compute with."""
