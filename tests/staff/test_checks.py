@@ -594,8 +594,10 @@ def test_that_takes_nothing_but_truth_values(condition: Any) -> None:
 
 @pytest.mark.parametrize(
     ("got", "value"),
-    [(0.5, 0.5), (2, 2.0), (F64(0.5), 0.5), (np.array(3), 3.0), (-INF, -INF), (10**400, INF), (F32(0.5), 0.5)]
-    + [(Fraction(1, 4), 0.25)],
+    [
+        *[(0.5, 0.5), (2, 2.0), (F64(0.5), 0.5), (np.array(3), 3.0), (-INF, -INF), (10**400, INF), (F32(0.5), 0.5)],
+        (Fraction(1, 4), 0.25),
+    ],
     ids=["float", "int", "numpy", "zero-d", "infinite", "large", "single", "fraction"],
 )
 def test_number_gives_a_float(got: Any, value: float) -> None:
