@@ -227,7 +227,6 @@ def test_gradients_that_are_zero(student, rng, check):
     a, _, shift = stretch(rng)
     zeros = np.zeros((2, 3))
     for module, given, gradients, zero in (
-        (student.testing.Square(), zeros, ["a"], "a"),
         (student.testing.Stretch(zeros, shift), a, ["a", "scale", "shift"], "a"),
         (student.testing.Stretch(shift, zeros), zeros, ["a", "scale", "shift"], "scale"),
     ):
@@ -262,4 +261,4 @@ def test_input_and_parameters_stay(student, rng, check):
         (module.scale.data, scale, "scale.data"),
         (module.shift.data, shift, "shift.data"),
     ):
-        check.equal(got.tolist(), want.tolist(), f"{name} afterwards")
+        check.close(got, want, f"{name} afterwards")
