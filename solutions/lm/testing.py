@@ -299,3 +299,77 @@ class ForgetfulSigmoid(Module):
 
     def backward(self, a: np.ndarray, b: np.ndarray, g_b: np.ndarray) -> np.ndarray:
         return g_b * b
+
+
+def same(a: object, b: object) -> bool:
+    """Whether two names stand for one object."""
+    return a is b
+
+
+# For the tape: an operation can be tested without a working tape, a tape without working operations.
+
+
+class EdgeTape:
+    """Stands in for a ``Tape`` under a Var: ``record`` keeps the edges and nothing else."""
+
+    def record(self, data: Any, *edges: tuple[Any, Any]) -> Recorded:
+        return Recorded(data, edges)
+
+
+class Recorded:
+    """What ``EdgeTape.record`` was given.
+
+    Attributes:
+        data: the value.
+        edges: the pairs ``(x, local)``.
+    """
+
+    def __init__(self, data: Any, edges: Sequence[tuple[Any, Any]]) -> None:
+        self.data = data
+        self.edges = edges
+
+    def pulled(self, x: object, g: Any) -> list[Any]:
+        """``local(g)`` of each edge to x."""
+        return [local(g) for variable, local in self.edges if variable is x]
+
+
+class Times:
+    """The function g -> factor * g."""
+
+    def __init__(self, factor: Any) -> None:
+        self.factor = factor
+
+    def __call__(self, g: Any) -> Any:
+        return self.factor * g
+
+
+class Same:
+    """The function g -> g: the very same object."""
+
+    def __call__(self, g: Any) -> Any:
+        return g
+
+
+def lay_out(tape: Any, new: Any, leaves: Sequence[Any], steps: Sequence[tuple[str, int, int]]) -> list[Any]:
+    """A tape built by hand: its nodes are appended one by one, without ``record``.
+
+    Args:
+        tape: an empty tape; its ``nodes`` are filled.
+        new: makes a Var of data and tape.
+        leaves: Vars, the first values.
+        steps: ``(name, i, j)`` makes the next value of the values i and j: "add", "mul" entry by entry, "dot" the sum
+            of the products.
+
+    Returns:
+        All values, the leaves first.
+    """
+    values = list(leaves)
+    for name, i, j in steps:
+        x, y = values[i], values[j]
+        plus = name == "add"
+        data = x.data + y.data if plus else x.data * y.data
+        to_x, to_y = (Same(), Same()) if plus else (Times(y.data), Times(x.data))
+        out = new(data.sum() if name == "dot" else data, tape)
+        tape.nodes.append((out, [(x, to_x), (y, to_y)]))
+        values.append(out)
+    return values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -72,3 +72,26 @@ class NetValues:
     b: np.ndarray
     y_hat: np.ndarray
     J: float
+
+
+@dataclass
+class RNNParams:
+    """The parameters of the RNN language model: V words, embeddings of d numbers, a state of H numbers.
+
+    Attributes:
+        E: (V, d), a row for each word.
+        W_xh: (H, d), from the embedding to the state.
+        b_h: (H,).
+        W_hh: (H, H), from one state to the next.
+        W_hy: (V, H), from the state to the logits.
+        b_y: (V,).
+
+    Arrays of float64, as a rule; in ``tape.py`` leaves of a tape.
+    """
+
+    E: Any
+    W_xh: Any
+    b_h: Any
+    W_hh: Any
+    W_hy: Any
+    b_y: Any
