@@ -143,7 +143,9 @@ def test_recurrence_that_is_not_shared(student, check, rng):
 def test_entries_of_other_tables(student, check, rng, n):
     """One for each sequence of n words."""
     for vocabulary in (1, *sizes(rng, 2)):
-        check.close(student.answers.ngram_entries(vocabulary, n), vocabulary**n, "the number of entries", **NINE_DIGITS)
+        check.close(
+            student.answers.ngram_entries(vocabulary, n), float(vocabulary**n), "the number of entries", **NINE_DIGITS
+        )
 
 
 @item("paper_parameters")
