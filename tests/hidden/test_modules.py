@@ -6,6 +6,8 @@ from gradescope_utils.autograder_utils.decorators import weight
 
 from autograder.feedback import item
 
+# Right code is exact to 1e-14; differences of one's own forward are not, whatever their step.
+EXACT = 1e-12
 # How many rows (() is one row, without an axis for it), and how long each is.
 ROWS = [((), 5), ((1,), 4), ((6,), 3), ((4,), 4), ((3,), 1)]
 ROW_IDS = ["one-row", "array-of-one-row", "rows", "square", "rows-of-one"]
@@ -75,7 +77,7 @@ def test_linear_gradient_by_the_input(student, reference, rng, check, rows, n_in
     """backward returns the gradient by a, in the shape of a."""
     weight, bias, a, b, g_b = linear(reference, rng, rows, n_in, n_out)
     g_a, _, _ = linear_gradients(reference, weight, bias, a, b, g_b)
-    check.close(student.modules.Linear(weight, bias).backward(a, b, g_b), g_a, "the gradient by a")
+    check.close(student.modules.Linear(weight, bias).backward(a, b, g_b), g_a, "the gradient by a", rtol=EXACT)
 
 
 @item("linear")
@@ -87,8 +89,8 @@ def test_linear_gradients_by_the_parameters(student, reference, rng, check, rows
     _, g_weight, g_bias = linear_gradients(reference, weight, bias, a, b, g_b)
     layer = student.modules.Linear(weight, bias)
     layer.backward(a, b, g_b)
-    check.close(layer.weight.grad, g_weight, "weight.grad")
-    check.close(layer.bias.grad, g_bias, "bias.grad")
+    check.close(layer.weight.grad, g_weight, "weight.grad", rtol=EXACT)
+    check.close(layer.bias.grad, g_bias, "bias.grad", rtol=EXACT)
 
 
 @item("linear")
@@ -99,8 +101,8 @@ def test_linear_without_a_bias(student, reference, rng, check, rows):
     layer, right = student.modules.Linear(weight), reference.modules.Linear(weight)
     b = right.forward(a)
     check.close(layer.forward(a), b, "the output")
-    check.close(layer.backward(a, b, g_b), right.backward(a, b, g_b), "the gradient by a")
-    check.close(layer.weight.grad, right.weight.grad, "weight.grad")
+    check.close(layer.backward(a, b, g_b), right.backward(a, b, g_b), "the gradient by a", rtol=EXACT)
+    check.close(layer.weight.grad, right.weight.grad, "weight.grad", rtol=EXACT)
 
 
 @item("linear")
@@ -113,8 +115,8 @@ def test_linear_adds_to_the_gradients_that_are_there(student, reference, rng, ch
     layer.weight.grad, layer.bias.grad = before
     for times in (1, 2):
         layer.backward(a, b, g_b)
-        check.close(layer.weight.grad, before[0] + times * g_weight, "weight.grad")
-        check.close(layer.bias.grad, before[1] + times * g_bias, "bias.grad")
+        check.close(layer.weight.grad, before[0] + times * g_weight, "weight.grad", rtol=EXACT)
+        check.close(layer.bias.grad, before[1] + times * g_bias, "bias.grad", rtol=EXACT)
 
 
 @item("linear")
@@ -153,9 +155,9 @@ def test_linear_looks_only_at_what_it_is_given(student, reference, rng, check):
     layers[0].forward(passes[1][2])
     for layer, one in zip(layers, passes, strict=True):
         g_a, g_weight, g_bias = linear_gradients(reference, *one)
-        check.close(layer.backward(*one[2:]), g_a, "the gradient by a")
-        check.close(layer.weight.grad, g_weight, "weight.grad")
-        check.close(layer.bias.grad, g_bias, "bias.grad")
+        check.close(layer.backward(*one[2:]), g_a, "the gradient by a", rtol=EXACT)
+        check.close(layer.weight.grad, g_weight, "weight.grad", rtol=EXACT)
+        check.close(layer.bias.grad, g_bias, "bias.grad", rtol=EXACT)
 
 
 @item("linear")
@@ -187,7 +189,7 @@ def test_activation_gradients(student, reference, rng, check, name, rows, n):
     module, a, g_b = getattr(reference.modules, name)(), rng.normal(size=(*rows, n)), rng.normal(size=(*rows, n))
     b = module.forward(a)
     got = getattr(student.modules, name)().backward(a, b, g_b)
-    check.close(got, module.backward(a, b, g_b), "the gradient by a")
+    check.close(got, module.backward(a, b, g_b), "the gradient by a", rtol=EXACT)
 
 
 @item("activations")
@@ -219,7 +221,7 @@ def test_large_gradients_pass_through_activations(student, reference, rng, check
     module, a = getattr(reference.modules, name)(), rng.normal(size=(4, 3))
     b, g_b = module.forward(a), 1e7 * rng.normal(size=a.shape) * (rng.random(size=a.shape) < 0.7)
     got = getattr(student.modules, name)().backward(a, b, g_b)
-    check.close(got, module.backward(a, b, g_b), "the gradient by a")
+    check.close(got, module.backward(a, b, g_b), "the gradient by a", rtol=EXACT)
 
 
 @item("activations")
@@ -249,7 +251,7 @@ def test_softmax_gradients(student, reference, rng, check, rows, n):
     """backward returns the gradient by the logits, for any gradient from above."""
     a, b, g_b = softmax_pass(reference, rng, (*rows, n))
     expected = reference.modules.Softmax().backward(a, b, g_b)
-    check.close(student.modules.Softmax().backward(a, b, g_b), expected, "the gradient by a")
+    check.close(student.modules.Softmax().backward(a, b, g_b), expected, "the gradient by a", rtol=EXACT)
 
 
 @item("softmax")
@@ -258,7 +260,7 @@ def test_softmax_jacobian_row_by_row(student, reference, rng, check):
     a, b, _ = softmax_pass(reference, rng, 6)
     module, jacobian = student.modules.Softmax(), np.diag(b) - np.outer(b, b)
     for i in range(6):
-        check.close(module.backward(a, b, one_hot(i, 6)), jacobian[i], "the gradient by a")
+        check.close(module.backward(a, b, one_hot(i, 6)), jacobian[i], "the gradient by a", rtol=EXACT)
 
 
 @item("softmax")
@@ -318,7 +320,7 @@ def test_cross_entropy_gradients(student, reference, rng, check, rows, n):
     right, g_b = reference.modules.CrossEntropy(y), float(rng.normal())
     b = right.forward(a)
     got = student.modules.CrossEntropy(y).backward(a, b, g_b)
-    check.close(got, right.backward(a, b, g_b), "the gradient by a")
+    check.close(got, right.backward(a, b, g_b), "the gradient by a", rtol=EXACT)
 
 
 @item("cross_entropy_module")
@@ -383,7 +385,7 @@ def test_softmax_cross_entropy_gradients(student, reference, rng, check, rows, n
     right = reference.modules.SoftmaxCrossEntropy(targets)
     b = right.forward(a)
     got = student.modules.SoftmaxCrossEntropy(targets).backward(a, b, g_b)
-    check.close(got, right.backward(a, b, g_b), "the gradient by a")
+    check.close(got, right.backward(a, b, g_b), "the gradient by a", rtol=EXACT)
 
 
 FAR = {
@@ -489,7 +491,7 @@ def test_embedding_adds_to_the_gradient_that_is_there(student, reference, rng, c
     module.weight.grad = before
     for times in (1, 2):
         module.backward(ids, b, g_b)
-        check.close(module.weight.grad, before + times * right.weight.grad, "weight.grad")
+        check.close(module.weight.grad, before + times * right.weight.grad, "weight.grad", rtol=EXACT)
 
 
 @item("embedding")
