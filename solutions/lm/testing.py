@@ -155,7 +155,7 @@ class Watch:
     Args:
         f: what it calculates.
         x: the array.
-        patience: it raises RuntimeError in the call after that many; None for never.
+        patience: it raises ZeroDivisionError in the call after that many; None for never.
 
     Attributes:
         calls: how often it was called.
@@ -174,7 +174,7 @@ class Watch:
 
     def __call__(self, x: np.ndarray) -> float:
         if self.calls == self.patience:
-            raise RuntimeError(f"called more than {self.patience} times")
+            raise ZeroDivisionError(f"called more than {self.patience} times")
         self.calls += 1
         self.strangers += x is not self.x
         self.most_moved = max(self.most_moved, int((self.x != self.first).sum()))
