@@ -23,7 +23,8 @@ import numpy as np
 
 from .types import RNNParams
 
-#: ``(x, local)``: ``local(g)`` has the shape of ``x.data``, ``g`` that of the recorded value.
+#: ``(x, local)``: ``local(g)`` has the shape of ``x.data``, ``g`` that of the recorded value. It changes neither g nor
+#: any data and returns the same when it is called again. What it returns may be g itself.
 Edge = tuple[Any, Callable[[Any], Any]]
 
 
