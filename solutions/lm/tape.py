@@ -61,7 +61,7 @@ def unbroadcast(g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 class Var:
-    """An array on a tape. Made by ``tape.leaf`` and ``tape.record``. Given, but for three operators.
+    """An array on a tape. Made by ``tape.leaf`` and ``tape.record``. Given, but for three operators and ``sum``.
 
     Attributes:
         data: the array.
@@ -74,11 +74,11 @@ class Var:
     __slots__ = ("data", "grad", "is_leaf", "tape")
     __array_ufunc__ = None  # so that array * var is ours, and not an array of objects
 
-    def __init__(self, data: Any, tape: Tape, is_leaf: bool = False) -> None:
+    def __init__(self, data: Any, tape: Tape, grad: Any = None, is_leaf: bool = False) -> None:
         self.data = data
         self.tape = tape
+        self.grad = grad
         self.is_leaf = is_leaf
-        self.grad: Any = np.zeros_like(data) if is_leaf else None
 
     def __add__(self, other: Any) -> Var:
         """self + other, entry by entry, where numpy broadcasting holds. One recorded value.
@@ -105,11 +105,22 @@ class Var:
         # END SOLUTION
 
     def __matmul__(self, other: Any) -> Var:
-        """self @ other (see ``matmul``)."""
-        return matmul(self.tape, self, other)
+        """The matrix product self @ other. One recorded value.
+
+        self is (m, n), other is (n,) or (n, p); the result is (m,) or (m, p).
+
+        Common trap: where other is a vector, the gradient of self is a matrix still: an outer product.
+        """
+        a, b = self.data, value(other)
+        # BEGIN SOLUTION tape_ops
+        if b.ndim == 1:  # an outer product as a matrix product: faster than np.outer
+            return self.tape.record(a.dot(b), (self, lambda g: g[:, None].dot(b[None])), (other, lambda g: g.dot(a)))
+        return self.tape.record(a.dot(b), (self, lambda g: g.dot(b.T)), (other, lambda g: a.T.dot(g)))
+        # END SOLUTION
 
     def __rmatmul__(self, other: Any) -> Var:
-        return matmul(self.tape, other, self)
+        """other @ self, where other is a constant: a Var that nobody asks for its gradient."""
+        return Var(value(other), self.tape) @ self
 
     def sum(self) -> Var:
         """The sum of all entries, a number. One recorded value.
@@ -152,7 +163,8 @@ class Tape:
 
         Its ``data`` is the given array itself if that is one of float64, so that an update in place is seen.
         """
-        return Var(np.asarray(data, dtype=float), self, is_leaf=True)
+        data = np.asarray(data, dtype=float)
+        return Var(data, self, np.zeros_like(data), is_leaf=True)
 
     def record(self, data: Any, *edges: Edge) -> Var:
         """Append a new value to the tape.
@@ -223,27 +235,6 @@ def mean(*values: Var) -> Var:
     return values[0].tape.record(total / n, *[(x, lambda g: g / n) for x in values])
 
 
-def matmul(tape: Tape, left: Any, right: Any) -> Var:
-    """The matrix product ``left @ right``. One recorded value.
-
-    Args:
-        tape: that of left or right.
-        left: a Var or a constant, (m, n).
-        right: a Var or a constant, (n,) or (n, p).
-
-    Returns:
-        A Var, (m,) or (m, p).
-
-    Common trap: where right is a vector, the gradient of left is a matrix still: an outer product.
-    """
-    a, b = value(left), value(right)
-    # BEGIN SOLUTION tape_ops
-    if b.ndim == 1:  # an outer product as a matrix product: faster than np.outer
-        return tape.record(a.dot(b), (left, lambda g: g[:, None].dot(b[None])), (right, lambda g: g.dot(a)))
-    return tape.record(a.dot(b), (left, lambda g: g.dot(b.T)), (right, lambda g: a.T.dot(g)))
-    # END SOLUTION
-
-
 def tanh(x: Var) -> Var:
     """The hyperbolic tangent of each entry. One recorded value; the derivative is 1 - tanh(x)^2."""
     y = np.tanh(x.data)
@@ -293,15 +284,14 @@ def softmax_cross_entropy(logits: Var, target: int) -> Var:
 
     Common trap: there is a gradient for every logit, not for the target's alone.
     """
-    shifted = logits.data - logits.data.max()
-    p = np.exp(shifted)
-    total = p.sum()
-    p /= total  # the softmax of the logits
+    shifted = logits.data - np.maximum.reduce(logits.data)
+    exps = np.exp(shifted)
+    total = np.add.reduce(exps)  # softmax(logits) = exps / total
     loss = np.log(total) - shifted[target]
     # BEGIN SOLUTION tape_ops
 
     def local(g: Any) -> np.ndarray:
-        grad = g * p
+        grad = (g / total) * exps
         grad[target] -= g
         return grad
 
