@@ -65,11 +65,13 @@ def check_module(module: Module, a: Any, rng: np.random.Generator) -> dict[str, 
         rng: draws g_b, ``rng.normal(size=np.shape(b))``.
 
     Returns:
-        The relative error max|got - numeric| / max(max|got|, max|numeric|) of each gradient, where each max is over
-        all entries of the two arrays, and 0.0 where both are zero everywhere: under "a" that by the input (unless a
-        holds integers), and under the name of each parameter (``module.parameters()``) that by its ``data``. A right
-        backward has errors of about 1e-9. Afterwards a, every ``data`` and every ``grad`` are what they were;
-        what ``grad`` held before plays no part.
+        The error of each gradient, ``{"a": .., "weight": .., ..}``: that by the input under "a" (no such entry if a
+        holds integers), those by the parameters under their names in ``module.parameters()``. An error is
+        max|got - numeric| / max(max|got|, max|numeric|), where each max is over all entries of an array, and 0.0 where
+        both arrays are zero everywhere. It is about 1e-9 where backward is right.
+
+    Afterwards a is what it was, and so are ``data`` and ``grad`` of each parameter. What ``grad`` held before plays no
+    part in the errors.
 
     A backward whose gradients are all twice too large has the errors 0.5, one that returns zeros has 1.0, and one with
     the wrong sign 2.0.
