@@ -175,7 +175,8 @@ def engine_knows_no_assignment(root: Path) -> list[str]:
         "types",
         "testing",
     }
-    names = {assignment.package, *modules, *assignment.by_slug} - {"metrics", "agreement", "sampling"}  # plain words
+    plain_words = {"metrics", "agreement", "sampling", "base", "modules"}
+    names = {assignment.package, *modules, *assignment.by_slug} - plain_words
     word = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, sorted(names)))})(?![\w-])")
     strangers = {assignment.package, "solutions", "tests"}
     found = broken(root, engine(root), lambda path, module: top(module) not in strangers)
