@@ -309,11 +309,11 @@ def test_equal_values_are_different_values(student, check):
 def test_two_tapes_have_nothing_in_common(student, check):
     """What one tape records is not on the other."""
     one_tape, other = student.tape.Tape(), student.tape.Tape()
-    x, times = one_tape.leaf(1.0), student.testing.Times(2.0)
-    outs = [one_tape.record(2.0, (x, times)), one_tape.record(3.0, (x, times))]
-    check.equal((len(one_tape.nodes), len(other.nodes)), (2, 0), "the numbers of nodes")
-    for node, out in zip(one_tape.nodes, outs, strict=True):
-        check_node(student, check, node, out, [x], [2.0])
+    x, y, times = one_tape.leaf(1.0), other.leaf(1.0), student.testing.Times(2.0)
+    outs = [one_tape.record(2.0, (x, times)), other.record(2.5, (y, times)), one_tape.record(3.0, (x, times))]
+    check.equal((len(one_tape.nodes), len(other.nodes)), (2, 1), "the numbers of nodes")
+    for node, out, v in zip((*one_tape.nodes, *other.nodes), (outs[0], outs[2], outs[1]), (x, x, y), strict=True):
+        check_node(student, check, node, out, [v], [2.0])
 
 
 # --- tape_backward: tapes laid out by hand, without record and without the operations
@@ -524,7 +524,7 @@ def ids(rng, words, length):
 
 
 @item("tape_rnn")
-@weight(2)
+@weight(3)
 @pytest.mark.parametrize(("words", "d", "hidden", "length"), SENTENCES, ids=SENTENCE_IDS)
 def test_the_loss_of_a_sentence(student, reference, rng, check, words, d, hidden, length):
     """The mean of the cross-entropies of its words, a number on the tape."""
@@ -536,7 +536,7 @@ def test_the_loss_of_a_sentence(student, reference, rng, check, words, d, hidden
 
 
 @item("tape_rnn")
-@weight(3)
+@weight(4)
 @pytest.mark.parametrize(("words", "d", "hidden", "length"), SENTENCES, ids=SENTENCE_IDS)
 def test_the_gradients_of_a_sentence(student, reference, rng, check, words, d, hidden, length):
     """One backward fills the gradients of all six parameters, with what comes back through time."""

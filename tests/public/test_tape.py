@@ -13,6 +13,7 @@ from autograder.feedback import item
 
 
 @item("unbroadcast")
+@weight(3)
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [
@@ -73,6 +74,7 @@ OPERATIONS = {  # the shapes of the inputs, the operation, and the same in numpy
 
 
 @item("tape_ops")
+@weight(3)
 @pytest.mark.parametrize("name", OPERATIONS, ids=list(OPERATIONS))
 def test_operations_agree_with_differences(student, rng, check, name):
     """What is recorded is the operation's result; each edge turns g into the gradient by its variable."""
@@ -91,6 +93,7 @@ def test_operations_agree_with_differences(student, rng, check, name):
 
 
 @item("tape_record")
+@weight(2)
 def test_record_appends_a_node(student, check):
     """The new Var holds the result and is no leaf; the last node is that Var with its edges."""
     tape = student.tape.Tape()
@@ -109,6 +112,7 @@ def test_record_appends_a_node(student, check):
 
 
 @item("tape_record")
+@weight(2)
 def test_record_leaves_out_constants(student, check):
     """Numbers and arrays get no edge; a Var that is there twice keeps both of its edges."""
     tape, times = student.tape.Tape(), student.testing.Times
@@ -132,7 +136,7 @@ def laid_out(student, arrays, steps):
 
 
 @item("tape_backward")
-@weight(2)
+@weight(3)
 @pytest.mark.parametrize(
     ("leaves", "steps", "expected"),
     [
