@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,8 @@ def init_params(rng: np.random.Generator, vocabulary: int = 56, embedding: int =
 
 def save_weights(params: RNNParams, path: Path) -> None:
     """Write the six arrays, as float32, which takes half the room and costs no accuracy that matters."""
-    np.savez_compressed(path, **{name: np.asarray(getattr(params, name), dtype=np.float32) for name in NAMES})
+    arrays: dict[str, Any] = {name: np.asarray(getattr(params, name), dtype=np.float32) for name in NAMES}
+    np.savez_compressed(path, **arrays)
 
 
 def load_weights(path: Path, vocabulary: int = 56) -> RNNParams:
