@@ -25,13 +25,17 @@ def clip_by_global_norm(arrays: Iterable[np.ndarray | None], max_norm: float) ->
     If the norm is above ``max_norm``, every entry is multiplied by max_norm / norm; else nothing changes, not by a
     rounding either. If it is infinite or NaN, nothing changes: the caller sees it.
 
+    Gradients explode: the square of an entry may be too large for a float (1e200, or 1e30 in float32), the norm is not.
+
     [3, 4] and [12] have the norm 13; with max_norm = 1 they become [3/13, 4/13] and [12/13].
 
     Common trap: one norm for all arrays together, not one for each.
     """
     # BEGIN SOLUTION clipping
     distinct = list({id(array): array for array in arrays if array is not None}.values())
-    norm = math.hypot(*(np.linalg.norm(array.astype(float)) for array in distinct))  # no square overflows
+    largest = max((float(np.abs(array).max(initial=0.0)) for array in distinct), default=0.0)
+    unit = math.ldexp(1.0, math.frexp(largest)[1] - 1)  # a power of two: no square overflows, and nothing is rounded
+    norm = unit * math.hypot(*(float(np.linalg.norm(array.astype(float) / unit)) for array in distinct))
     if max_norm < norm < math.inf:
         for array in distinct:
             array *= max_norm / norm
