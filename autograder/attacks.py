@@ -32,19 +32,18 @@ solution or of a hidden test, a path of this machine, the secret, or a character
 from __future__ import annotations
 
 import ast
-import importlib.util
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from . import gradescope, leaks
-from .catalogue import Alternative, Change, apply, changes_of, only_known, text_of
+from .catalogue import Alternative, Change, apply, changes_of, maker_of, only_known, text_of
 from .confine import can_change_uid, mapped_ids
 from .feedback import scores
 from .feedback.assignment import Assignment
@@ -204,23 +203,12 @@ def hand_in(attack: Attack, home: Path, solved: Mapping[str, bytes], assignment:
     files = {name: content for name, content in files.items() if name in assignment.files}
     files |= {name: content.encode("utf-8") for name, content in attack.files}
     if attack.make:
-        return _maker(home / "tests" / "attacks" / "make.py", attack)(folder, files)
+        made: Path = maker_of(home / "tests" / "attacks" / "make.py", attack.make, attack.file)(folder, files)
+        return made
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     return folder
-
-
-def _maker(path: Path, attack: Attack) -> Callable[[Path, Mapping[str, bytes]], Path]:
-    spec = importlib.util.spec_from_file_location("attacks_make", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise InputError(f"{attack.file}: there is no {path.name}")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    make = getattr(module, attack.make, None)
-    if not callable(make):
-        raise InputError(f"{attack.file}: {path.name} has no function {attack.make!r}")
-    return make  # type: ignore[no-any-return]
 
 
 def chosen_tests(attack: Attack, reached: Mapping[str, frozenset[str]], items: Mapping[str, str]) -> tuple[str, ...]:

@@ -11,9 +11,9 @@ mistakes       known wrong solutions: exactly the items that the entry names los
 attacks        hostile submissions: what each of them says (``attacks``); graded where we are root
 =============  ==========================================================================================
 
-Mistakes and alternatives are graded on the tests that execute the function that they change, attacks on one of every
-other item as well; ``full`` takes all. What a student would read of any of them holds no line of a solution or a hidden
-test, no secret and no path.
+Mistakes and alternatives are graded on the tests that execute the function that they change and on those of the items
+about a file that they replace, attacks on one test of every other item as well; ``full`` takes all. What a student
+would read of any of them holds no line of a solution or a hidden test, no secret and no path.
 """
 
 from __future__ import annotations
@@ -160,11 +160,13 @@ def _trials(home: Path, assignment: Assignment, full: bool, secret: bytes) -> It
     alternatives = load_alternatives(home / "tests" / "alternatives", assignment)
     mistakes = load_mistakes(home / "tests" / "mistakes", assignment)
     reached = {} if full else executed(home)
-    for alternative in alternatives:
-        yield _entry("alternatives", alternative, solved, alternatives, reached, frozenset(), full)
-    for mistake in mistakes:
-        yield _entry("mistakes", mistake, solved, alternatives, reached, frozenset(mistake.items) & everything, full)
     slugs = attacks.items_of_tests(home)
+    about = {test: assignment.by_slug[slug].file for test, slug in slugs.items() if slug in assignment.by_slug}
+    for alternative in alternatives:
+        yield _entry("alternatives", alternative, solved, alternatives, reached, about, frozenset(), full)
+    for mistake in mistakes:
+        loses = frozenset(mistake.items) & everything
+        yield _entry("mistakes", mistake, solved, alternatives, reached, about, loses, full)
     for attack in attacks.load_attacks(home / "tests" / "attacks", assignment):
         tests = () if full else attacks.chosen_tests(attack, reached, slugs)
         yield Trial("attacks", attack.id, solved, frozenset(attack.loses), tests=tests, attack=attack)
@@ -176,6 +178,7 @@ def _entry(
     solved: Mapping[str, bytes],
     alternatives: list[Alternative],
     reached: Mapping[str, frozenset[str]],
+    about: Mapping[str, str],
     loses: frozenset[str],
     full: bool,
 ) -> Trial:
@@ -183,12 +186,16 @@ def _entry(
     if full:
         return Trial(kind, entry.id, package, loses)
     changed = changed_functions(entry)
+    files = {made.name for made in entry.files}
     base = next((other for other in alternatives if other.id == entry.base), None)
     while base is not None:
         changed |= changed_functions(base)
+        files |= {made.name for made in base.files}
         base = next((other for other in alternatives if other.id == base.base), None)
-    tests = tuple(sorted(test for test, functions in reached.items() if functions & changed))
-    problem = "" if tests else f"no test executes {', '.join(sorted(changed))}"
+    chosen = {test for test, functions in reached.items() if functions & changed}
+    chosen |= {test for test, file in about.items() if file in files}
+    tests = tuple(sorted(chosen))
+    problem = "" if tests else f"no test executes {', '.join(sorted(changed | files))}"
     return Trial(kind, entry.id, package, loses, tests=tests, problem=problem)
 
 

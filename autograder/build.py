@@ -156,6 +156,8 @@ def package_members(
 ) -> dict[str, Member]:
     """The student's package, such as ``lm/ngram.py``.
 
+    A submission file that is not Python has no stub: it is there when an item that is about it is solved.
+
     Args:
         root: the repository, or the unpacked autograder zip.
         assignment: of that root.
@@ -169,8 +171,11 @@ def package_members(
     members = _sources(root, package, secret)
     slugs = [*assignment.by_slug, *assignment.dropped]
     for file in assignment.files:
-        if file.endswith(".py") and f"{package}/{file}" not in members:
+        if f"{package}/{file}" not in members:
             raise InputError(f"solutions/{package}/{file} is missing: assignment.toml says that students hand it in")
+        solved = [item.slug for item in assignment.items if item.file == file and (keep is None or item.slug in keep)]
+        if not file.endswith(".py") and not solved:
+            del members[f"{package}/{file}"]
     for name, member in members.items():
         if not name.endswith(".py"):
             continue
@@ -260,7 +265,7 @@ def _scan(root: Path, assignment: Assignment, handout: Mapping[str, Member], sec
         return {name: member.content for name, member in _folder(root, folder, folder).items()}
 
     source = _sources(root, package, secret)
-    paths = [f"{package}/{file}" for file in assignment.files if file.endswith(".py")]
+    paths = [f"{package}/{file}" for file in assignment.files]
     return scan(
         handout,
         given=[name for name in handout if name.startswith((f"{package}/", f"{ENGINE}/"))],

@@ -13,7 +13,11 @@ One file an entry, ``<folder>/<item>/<id>.toml``::
     source = "..."                   # mistakes: where it is known from
 
 An entry with several changes has, instead of function, old and new, ``[[changes]]`` tables with these three keys,
-applied in order.
+applied in order. A submission file that is not Python is replaced as a whole, beside changes or instead of them::
+
+    [[files]]
+    name = "weights.npz"
+    make = "untrained"               # a function of <folder>/make.py: make(solved) -> bytes, given {file name: content}
 
 How text is matched: ``old`` and ``new`` lose their common indentation and the blank lines around them. ``old`` is
 compared with runs of whole lines of the function, from its ``def`` line (decorators are never touched) to its last,
@@ -29,10 +33,11 @@ from __future__ import annotations
 
 import ast
 import difflib
+import importlib.util
 import re
 import sys
 import textwrap
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +67,14 @@ class Change:
 
 
 @dataclass(frozen=True)
+class MadeFile:
+    """A submission file that ``maker(solved)`` makes: whole, and not Python."""
+
+    name: str
+    maker: Callable[[Mapping[str, bytes]], bytes]
+
+
+@dataclass(frozen=True)
 class Alternative:
     """A right solution written another way, for the item whose folder it lies in."""
 
@@ -71,6 +84,7 @@ class Alternative:
     changes: tuple[Change, ...]
     base: str = SOLUTIONS
     source: str = ""
+    files: tuple[MadeFile, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,6 +99,7 @@ class Mistake:
     source: str
     changes: tuple[Change, ...]
     base: str = SOLUTIONS
+    files: tuple[MadeFile, ...] = ()
 
 
 def load_mistakes(folder: Path, assignment: Assignment) -> list[Mistake]:
@@ -107,7 +122,8 @@ def load_mistakes(folder: Path, assignment: Assignment) -> list[Mistake]:
             raise InputError(f"{file}: hint and hint_zh are the same text")
         on = tuple(slug for slug in items if slug in assignment.by_slug)
         if on:
-            mistakes.append(Mistake(raw["id"], file, on, hint, hint_zh, source, raw["changes"], raw["base"]))
+            made = (raw["changes"], raw["base"], raw["files"])
+            mistakes.append(Mistake(raw["id"], file, on, hint, hint_zh, source, *made))
     return mistakes
 
 
@@ -120,7 +136,7 @@ def load_alternatives(folder: Path, assignment: Assignment) -> list[Alternative]
     found: list[Alternative] = []
     for file, item, raw in _entries(folder, assignment, ("source",)):
         source = text_of(raw, "source", file) if "source" in raw else ""
-        found.append(Alternative(raw["id"], file, item, raw["changes"], raw["base"], source))
+        found.append(Alternative(raw["id"], file, item, raw["changes"], raw["base"], source, raw["files"]))
     for entry in found:
         _chain(entry, found)
     return [entry for entry in found if entry.item in assignment.by_slug]
@@ -157,6 +173,14 @@ def apply(
             if path is None:
                 raise InputError(f"{where}: the package has no {module}.py")
             result[path] = _replace(result[path].decode("utf-8"), qualname, change, where).encode("utf-8")
+        for made in link.files:
+            paths = {name.rpartition("/")[2]: name for name in result}
+            if made.name not in paths:
+                raise InputError(f"{link.file}: the package has no {made.name}")
+            content = made.maker({name: result[path] for name, path in paths.items()})
+            if content == result[paths[made.name]]:
+                raise InputError(f"{link.file}: {made.name}: the change changes nothing")
+            result[paths[made.name]] = content
     return result
 
 
@@ -191,7 +215,7 @@ def _entries(folder: Path, assignment: Assignment, more: tuple[str, ...]) -> Ite
             raw = tomllib.loads(path.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InputError(f"{file}: {error}") from None
-        only_known(raw, ("id", "base", *_ONE, "changes", *more), file)
+        only_known(raw, ("id", "base", *_ONE, "changes", "files", *more), file)
         name = text_of(raw, "id", file)
         if name != path.stem:
             raise InputError(f"{file}: id {name!r} is not the file's name")
@@ -201,7 +225,9 @@ def _entries(folder: Path, assignment: Assignment, more: tuple[str, ...]) -> Ite
             raise InputError(f"{file}: {seen[name]} has the same id")
         seen[name] = file
         raw["base"] = text_of(raw, "base", file)
-        raw["changes"] = changes_of(raw, assignment, file)
+        raw["files"] = _files_of(raw, assignment, file, folder / "make.py")
+        changed = not raw["files"] or any(key in raw for key in (*_ONE, "changes"))
+        raw["changes"] = changes_of(raw, assignment, file) if changed else ()
         yield file, item, raw
 
 
@@ -227,6 +253,37 @@ def changes_of(raw: dict[str, Any], assignment: Assignment, file: str) -> tuple[
             raise InputError(f"{file}: old and new are the same text")
         changes.append(Change(function, old, new))
     return tuple(changes)
+
+
+def _files_of(raw: dict[str, Any], assignment: Assignment, file: str, makers: Path) -> tuple[MadeFile, ...]:
+    tables = raw.get("files", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise InputError(f"{file}: files is a list of [[files]] tables")
+    made = []
+    for table in tables:
+        only_known(table, ("name", "make"), file)
+        name, make = (text_of(table, key, file) for key in ("name", "make"))
+        if name not in assignment.files or name.endswith(".py"):
+            raise InputError(f"{file}: {name} is no submission file that is not Python; for Python there are changes")
+        made.append(MadeFile(name, maker_of(makers, make, file)))
+    return tuple(made)
+
+
+def maker_of(path: Path, name: str, file: str) -> Callable[..., Any]:
+    """The function of a make.py that an entry names. The code is ours, as a test is.
+
+    Raises:
+        InputError: there is no such file or function.
+    """
+    spec = importlib.util.spec_from_file_location(f"{path.parent.name}_make", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise InputError(f"{file}: there is no {path.name}")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    make = getattr(module, name, None)
+    if not callable(make):
+        raise InputError(f"{file}: {path.name} has no function {name!r}")
+    return make  # type: ignore[no-any-return]
 
 
 def _replace(source: str, qualname: str, change: Change, where: str) -> str:

@@ -189,7 +189,7 @@ def make_job(
 def _older_stubs(assignment: Assignment, staging: Path, taken: Taken) -> list[str]:
     """A line for each file that was made from another version of the handout."""
     lines = []
-    for name in taken.files:
+    for name in (name for name in taken.files if name.endswith(".py")):
         source = (staging / "submission" / assignment.package / name).read_text(encoding="utf-8", errors="replace")
         version = stamp_of(source)
         if version is not None and version != assignment.version:

@@ -6,7 +6,7 @@ Trusted side; pure; imports ``archive``, ``regions`` and ``feedback.errors``. Wh
   listed, and the solution as a whole is more than such lines.
 - No line and no name of a hidden test stands in it, unless it also stands in given code or in a public test.
 - No line of a mistake, an alternative or a hint stands in it, unless it also stands as code in one of these.
-- No file of these, and not the secret, stands in it as a whole.
+- No file of these, no solution that is not Python, and not the secret, stands in it as a whole.
 
 Lines are compared with every run of white space as one space, from 21 characters on, inside comments and longer lines
 too. What is shorter says too little: ``return total`` is in every program.
@@ -94,7 +94,7 @@ def scan(
         handout: everything that students get.
         given: names in the handout of given code: the package and the parts of the grader in it.
         public: names in the handout of public tests.
-        solutions: the files with regions, by path in the repository.
+        solutions: the submission files, by path in the repository; those that are Python have regions.
         hidden: the hidden tests, likewise.
         catalogue: mistakes and alternatives, likewise.
         secret: what the hidden inputs are made from.
@@ -113,7 +113,8 @@ def scan(
     shared: list[str] = []
     found: list[str] = []
 
-    for path, content in solutions.items():
+    python = {path: content for path, content in solutions.items() if path.endswith(".py")}
+    for path, content in python.items():
         for lines in solution_lines(path, content):
             twins = 0
             for line in lines:
@@ -134,7 +135,8 @@ def scan(
         copy = everything.find(line.text)
         if copy is not None and test_code.find(line.text) is None and code.find(line.text) is None:
             found.append(f"{copy.place} repeats the catalogue at {line.place}")
-    private = {content: path for path, content in (*hidden.items(), *catalogue.items()) if content.strip()}
+    other = [(path, content) for path, content in solutions.items() if path not in python]
+    private = {content: path for path, content in (*hidden.items(), *catalogue.items(), *other) if content.strip()}
     for name, member in handout.items():
         if member.content in private:
             found.append(f"{name} is a copy of {private[member.content]}")
