@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from gradescope_utils.autograder_utils.decorators import weight
 
 from autograder.feedback import item
 
@@ -20,6 +21,7 @@ def check_distribution(check, got, expected):
 
 
 @item("decoding")
+@weight(1.5)
 def test_greedy(student, check):
     """The id of the largest logit; of two that are equally large the lower one."""
     check.equal(student.decoding.greedy(np.array([0.5, -1.0, 2.5, 2.0])), 2, "the choice")
@@ -27,6 +29,7 @@ def test_greedy(student, check):
 
 
 @item("decoding")
+@weight(1.5)
 def test_temperature(student, check):
     """softmax(logits / tau), for logits of any size; at temperature 0 the greedy choice."""
     for logits, tau, expected in (
@@ -39,6 +42,7 @@ def test_temperature(student, check):
 
 
 @item("decoding")
+@weight(1.5)
 def test_top_k(student, check):
     """The k most probable words, the lower ids among equals, renormalised; all of them if there are fewer."""
     probs = np.array([0.1, 0.4, 0.1, 0.4])
@@ -52,6 +56,7 @@ def test_top_k(student, check):
 
 
 @item("decoding")
+@weight(1.5)
 def test_top_p(student, check):
     """The fewest most probable words that reach p together, with the one that crosses it; always one at least."""
     for p in (0.9, 0.6):
@@ -73,6 +78,7 @@ TABLE = {
 
 
 @item("generation")
+@weight(2)
 @pytest.mark.parametrize(
     ("uniforms", "expected"),
     [([0.4, 0.3, 0.5], [3, 4]), ([0.4, 0.2, 0.5], [3]), ([0.5, 0.0, 0.0], [4]), ([0.0, 1 - 2**-53, 0.9], [3, 4])],
@@ -88,6 +94,7 @@ def test_generate(student, check, uniforms, expected):
 
 
 @item("generation")
+@weight(2)
 def test_generate_stops_and_limits(student, check):
     """At most max_len words; temperature 0 takes the largest logit, top-k and top-p what they keep."""
     step = student.testing.StepTable({}, np.array([9.0, 9.0, -INF, *np.log([0.5, 0.3, 0.2])]))
