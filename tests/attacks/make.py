@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import io
+import os
 import py_compile
 import stat
 import warnings
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 _SOLUTION = Path(__file__).resolve().parents[2] / "solutions" / "lm"
 
@@ -341,3 +346,191 @@ def classes_deleted(folder: Path, solved: Mapping[str, bytes]) -> Path:
 def functions_deleted(folder: Path, solved: Mapping[str, bytes]) -> Path:
     """A file with the one function that its author has come to."""
     return _as_metrics(folder, solved, b"import math\n\n\ndef bits(nats):\n    return nats / math.log(2)\n")
+
+
+# --- files of weights ---------------------------------------------------------------------------------------------
+
+
+def _with_weights(folder: Path, solved: Mapping[str, bytes], content: bytes) -> Path:
+    """The solved files, with this content in the place of rnn_lm.npz."""
+    return _plain(folder, {**solved, "rnn_lm.npz": content})
+
+
+def _arrays(solved: Mapping[str, bytes], **instead: Any) -> bytes:
+    """The trained arrays with others in their place, as numpy saves them; it pickles what is no array of numbers."""
+    with np.load(io.BytesIO(solved["rnn_lm.npz"])) as archive:
+        arrays = {**archive, **instead}
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+def _entries(solved: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED, **instead: bytes) -> bytes:
+    """The same with whole entries in place of others, compressed by some method."""
+    with zipfile.ZipFile(io.BytesIO(solved["rnn_lm.npz"])) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, content in (entries | {f"{name}.npy": content for name, content in instead.items()}).items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def _header(text: str) -> bytes:
+    """The head of a .npy file that says this, and no numbers."""
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode("latin-1")
+
+
+class _Evil:
+    """Whoever unpickles it runs a command."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, ("echo LEAK; touch /tmp/LEAK",)
+
+
+def weights_pickled(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """W_hh is an array of objects, one of which does something when it is unpickled."""
+    return _with_weights(folder, solved, _arrays(solved, W_hh=np.array([[_Evil()]], dtype=object)))
+
+
+def weights_of_ten_gigabytes(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """10 GB of zeros, which take no room on this disk."""
+    _plain(folder, {name: content for name, content in solved.items() if name != "rnn_lm.npz"})
+    with (folder / "rnn_lm.npz").open("wb") as file:
+        file.truncate(10_000_000_000)
+    return folder
+
+
+def weights_that_are_a_bomb(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """100 MB of zeros in an entry, behind the right header: 100 kB in the file."""
+    with zipfile.ZipFile(io.BytesIO(solved["rnn_lm.npz"])) as archive:
+        entry = archive.read("W_hh.npy")
+    return _with_weights(folder, solved, _entries(solved, W_hh=entry + bytes(100_000_000)))
+
+
+def weights_that_claim_to_be_huge(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A header of a terabyte, and not one number after it."""
+    header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 125000), }\n"
+    return _with_weights(folder, solved, _entries(solved, W_hh=_header(header)))
+
+
+def weights_with_a_deep_header(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A header of thousands of brackets."""
+    return _with_weights(folder, solved, _entries(solved, W_hh=_header("(" * 9_000)))
+
+
+def weights_compressed_strangely(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """By LZMA, where the file says how much memory it takes to read it."""
+    return _with_weights(folder, solved, _entries(solved, zipfile.ZIP_LZMA))
+
+
+def weights_encrypted(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """The flag of a password in every place where one may stand."""
+    content = solved["rnn_lm.npz"]
+    for mark, place in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        parts = content.split(mark)
+        content = mark.join([parts[0], *(p[: place - 4] + b"\1" + p[place - 3 :] for p in parts[1:])])
+    return _with_weights(folder, solved, content)
+
+
+def weights_cut_short(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """An upload that broke off."""
+    return _with_weights(folder, solved, solved["rnn_lm.npz"][:20_000])
+
+
+def weights_of_thousands(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """Thousands of empty entries before the right ones."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for number in range(6_000):
+            archive.writestr(f"{number}.npy", b"")
+        with zipfile.ZipFile(io.BytesIO(solved["rnn_lm.npz"])) as right:
+            for name in right.namelist():
+                archive.writestr(name, right.read(name), zipfile.ZIP_DEFLATED)
+    return _with_weights(folder, solved, file.getvalue())
+
+
+def weights_of_other_shapes(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A recurrence that is not square."""
+    return _with_weights(folder, solved, _arrays(solved, W_hh=np.zeros((64, 32), dtype=np.float32)))
+
+
+def weights_too_large(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A state of 300 numbers."""
+    shapes = {"W_xh": (300, 32), "b_h": (300,), "W_hh": (300, 300), "W_hy": (56, 300)}
+    return _with_weights(folder, solved, _arrays(solved, **{name: np.zeros(shape) for name, shape in shapes.items()}))
+
+
+def weights_without_numbers(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A state of none."""
+    shapes = {"W_xh": (0, 32), "b_h": (0,), "W_hh": (0, 0), "W_hy": (56, 0)}
+    return _with_weights(folder, solved, _arrays(solved, **{name: np.zeros(shape) for name, shape in shapes.items()}))
+
+
+def weights_not_a_number(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """One entry of 4096."""
+    W_hh = np.zeros((64, 64))
+    W_hh[7, 7] = np.nan
+    return _with_weights(folder, solved, _arrays(solved, W_hh=W_hh))
+
+
+def weights_infinite(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """With it "the" is certain."""
+    b_y = np.zeros(56)
+    b_y[54] = np.inf
+    return _with_weights(folder, solved, _arrays(solved, b_y=b_y))
+
+
+def weights_that_overflow(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """Finite, but not what is computed with them."""
+    return _with_weights(folder, solved, _arrays(solved, W_hy=np.full((56, 64), 1e308), b_y=np.full(56, 1e308)))
+
+
+def weights_as_texts(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """Numbers as somebody reads them."""
+    return _with_weights(folder, solved, _arrays(solved, W_hh=np.full((64, 64), "0.5")))
+
+
+def weights_in_fields(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """Records, the names of whose fields do something to a terminal."""
+    return _with_weights(folder, solved, _arrays(solved, W_hh=np.zeros((64, 64), dtype=[("\x1b[31mLEAK", "<f8")])))
+
+
+def weights_of_half_precision(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """float16."""
+    return _with_weights(folder, solved, _arrays(solved, W_hh=np.zeros((64, 64), dtype=np.float16)))
+
+
+def weights_under_other_names(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """As PyTorch calls them."""
+    file = io.BytesIO()
+    np.savez(file, **{"embedding.weight": np.zeros((56, 32)), "rnn.weight_hh_l0": np.zeros((64, 64))})
+    return _with_weights(folder, solved, file.getvalue())
+
+
+def weights_that_are_a_picture(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """The picture of the training, with another ending."""
+    return _with_weights(folder, solved, b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40)
+
+
+def weights_that_are_code(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """Python, with another ending."""
+    return _with_weights(folder, solved, solved["rnn.py"])
+
+
+def weights_that_are_empty(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """No byte at all."""
+    return _with_weights(folder, solved, b"")
+
+
+def weights_that_are_a_folder(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A folder that is called rnn_lm.npz."""
+    rest = {name: content for name, content in solved.items() if name != "rnn_lm.npz"}
+    return _plain(folder, {**rest, "rnn_lm.npz/E.npy": b""})
+
+
+def weights_that_are_a_link(folder: Path, solved: Mapping[str, bytes]) -> Path:
+    """A link to the solved file where the grader keeps it."""
+    _plain(folder, {name: content for name, content in solved.items() if name != "rnn_lm.npz"})
+    (folder / "rnn_lm.npz").symlink_to(_SOLUTION / "rnn_lm.npz")
+    return folder
