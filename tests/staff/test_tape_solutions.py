@@ -263,7 +263,7 @@ def test_dual_numbers_give_the_same_gradients(rng: np.random.Generator) -> None:
 
 # Three arms of a spiral, 80 points each.
 
-ARMS, POINTS, HIDDEN, RATE = 3, 80, 16, 0.3
+ARMS, POINTS, HIDDEN = 3, 80, 16
 
 
 def spiral(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -274,13 +274,14 @@ def spiral(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return np.stack([r * np.cos(angle), r * np.sin(angle), np.ones(len(arm))], axis=1), arm
 
 
-def train(rng: np.random.Generator, hidden: int, epochs: int) -> tuple[list[float], list[float]]:
+def train(rng: np.random.Generator, hidden: int, epochs: int, rate: float) -> tuple[list[float], list[float]]:
     """Loss and accuracy of each epoch, while it runs; the last accuracy is that of the net at the end.
 
     Args:
         rng: draws the points, the weights and the order.
         hidden: units; 0 for a linear classifier.
         epochs: how often each point is seen.
+        rate: of the steps.
     """
     x, arm = spiral(rng)
     t = Tape()
@@ -302,7 +303,7 @@ def train(rng: np.random.Generator, hidden: int, epochs: int) -> tuple[list[floa
             total, right = total + float(loss.data), right + int(z.data.argmax() == arm[i])
             t.backward(loss)
             for leaf in leaves:
-                leaf.data -= RATE * leaf.grad
+                leaf.data -= rate * leaf.grad
                 leaf.grad[:] = 0
         losses.append(total / len(x))
         accuracies.append(right / len(x))
@@ -310,16 +311,22 @@ def train(rng: np.random.Generator, hidden: int, epochs: int) -> tuple[list[floa
     return losses, accuracies
 
 
-def test_the_tape_trains_the_net_of_the_spiral() -> None:
+@pytest.mark.parametrize("seed", [0, 1], ids=str)
+def test_the_tape_trains_the_net_of_the_spiral(seed: int) -> None:
     """Sample by sample, 100 epochs: the loss falls from about 1 to 0.015 at most, and the arms are told apart."""
-    losses, accuracies = train(np.random.default_rng(0), HIDDEN, 100)
+    losses, accuracies = train(np.random.default_rng(seed), HIDDEN, 100, rate=0.3)
     assert 0.90 <= losses[0] <= 1.12
     assert 0.42 <= accuracies[0] <= 0.72
     assert losses[-1] <= 0.015
     assert accuracies[-1] >= 0.995
 
 
-def test_a_linear_classifier_fails_on_the_spiral() -> None:
-    """Without a hidden layer less than 0.70 of the points are right."""
-    _, accuracies = train(np.random.default_rng(0), 0, 30)
-    assert 0.50 <= accuracies[-1] < 0.70
+@pytest.mark.parametrize("seed", range(4), ids=str)
+def test_a_linear_classifier_fails_on_the_spiral(seed: int) -> None:
+    """Without a hidden layer less than 0.70 of the points are right.
+
+    Its loss is convex, so a small rate leads to the best such classifier; 0.3 would leave it where the last samples
+    pushed it.
+    """
+    _, accuracies = train(np.random.default_rng(seed), 0, 30, rate=0.05)
+    assert 0.56 <= accuracies[-1] < 0.70
