@@ -376,19 +376,18 @@ def _print_built(built: Any) -> None:
 
 
 def _print_matrix(verdicts: Sequence[Any], numbers: dict[str, str]) -> None:
-    """One line a trial, one column an item: x lost, . kept, ! broken, blank not tried."""
+    """One line a trial, a column a part with a sign for each item: x lost, . kept, ! broken, blank not tried."""
     from .audit import BROKEN, KEPT, LOST, UNTRIED
 
     signs = {LOST: "x", KEPT: ".", BROKEN: "!", UNTRIED: " "}
+    parts: dict[str, list[str]] = {}
+    for slug, number in numbers.items():
+        parts.setdefault(number.partition(".")[0], []).append(slug)
     table = Table(box=None, pad_edge=False)
-    for name in ("kind", "trial", *numbers.values(), ""):
-        table.add_column(name)
+    for name in ("kind", "trial", *parts, ""):
+        table.add_column(name, no_wrap=name != "trial")
     for verdict in verdicts:
-        cells = [Text(signs[verdict.items.get(slug, UNTRIED)]) for slug in numbers]
-        table.add_row(
-            Text(verdict.kind),
-            Text(verdict.id),
-            *cells,
-            Text("ok" if verdict.ok else "OFF", style="green" if verdict.ok else "red"),
-        )
+        cells = ("".join(signs[verdict.items.get(slug, UNTRIED)] for slug in slugs) for slugs in parts.values())
+        word = Text("ok", style="green") if verdict.ok else Text("OFF", style="red")
+        table.add_row(Text(verdict.kind), Text(verdict.id), *map(Text, cells), word)
     _console().print(table)

@@ -13,7 +13,7 @@
      |    +-- NotSendable          a test sent a value that may not cross
      +-- InputError                the caller's: a path, a file or an option is wrong (exit 2)
 
-A *sticky* error fails its test even when the test's own ``pytest.raises`` swallowed it.
+A *sticky* error fails its test even when the test's own ``pytest.raises`` swallowed it; so is what a stub raises.
 """
 
 from __future__ import annotations
@@ -102,6 +102,7 @@ def student_error(base: str, kind: str, message: str, frames: tuple[tuple[str, i
         cls = _classes[base, kind] = _class_for(base, kind)
     error = cls(message)
     error.frames = frames
+    error.sticky = kind == "NotImplementedError"  # a RuntimeError for Python: a stub passes no test that wants one
     return error
 
 

@@ -6,9 +6,12 @@ test. So every item can be tested before the others work.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
+from .base import Module, Parameter
 from .types import Context, NgramModel, cut
 from .vocab import Vocab
 
@@ -126,3 +129,267 @@ def advance(iterator: Iterator[T]) -> tuple[bool, T | None]:
         return False, next(iterator)
     except StopIteration:
         return True, None
+
+
+# --- backprop
+
+
+class Polynomial:
+    """A polynomial of the entries of an array: ``Polynomial([(2.0, [3, 0, 1])])(x)`` is 2 x0^3 x2.
+
+    Args:
+        terms: (coefficient, powers), one power for each entry of the array, in row-major order.
+    """
+
+    def __init__(self, terms: Sequence[tuple[float, Sequence[int]]]) -> None:
+        self.terms = terms
+
+    def __call__(self, x: np.ndarray) -> float:
+        entries = x.ravel()
+        return sum(float(factor * np.prod(entries ** np.array(powers))) for factor, powers in self.terms)
+
+
+class Watch:
+    """f(x) for an array x that it knows: it ignores its argument, but looks whether that is x itself.
+
+    Args:
+        f: what it calculates.
+        x: the array.
+        patience: it raises ZeroDivisionError in the call after that many; None for never.
+
+    Attributes:
+        calls: how often it was called.
+        strangers: how often with another array, a copy of x say.
+        most_moved: the largest number of entries that differed from those of x at first.
+    """
+
+    def __init__(self, f: Callable[[np.ndarray], float], x: np.ndarray, patience: int | None = None) -> None:
+        self.f = f
+        self.x = x
+        self.patience = patience
+        self.first = x.copy()
+        self.calls = 0
+        self.strangers = 0
+        self.most_moved = 0
+
+    def __call__(self, x: np.ndarray) -> float:
+        if self.calls == self.patience:
+            raise ZeroDivisionError(f"called more than {self.patience} times")
+        self.calls += 1
+        self.strangers += x is not self.x
+        self.most_moved = max(self.most_moved, int((self.x != self.first).sum()))
+        return self.f(self.x)
+
+
+class ZeroD:
+    """f, with a 0-d array for an answer in place of a float."""
+
+    def __init__(self, f: Callable[[np.ndarray], float]) -> None:
+        self.f = f
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        return np.array(self.f(x))
+
+
+def at_transpose(function: Callable[..., Any], f: Callable[[np.ndarray], float], x: np.ndarray) -> Any:
+    """``function(f, the transpose of x)``: an array whose entries do not lie one after the other in memory."""
+    return function(f, x.T)
+
+
+def random_numbers(seed: int) -> np.random.Generator:
+    """A generator of random numbers."""
+    return np.random.default_rng(seed)
+
+
+class Square(Module):
+    """b = a^2, entry by entry."""
+
+    def forward(self, a: np.ndarray) -> np.ndarray:
+        return a**2
+
+    def backward(self, a: np.ndarray, b: np.ndarray, g_b: np.ndarray) -> np.ndarray:
+        return 2 * a * g_b
+
+
+class HalfSquares(Module):
+    """A loss: half the sum of all squares, a number."""
+
+    def forward(self, a: np.ndarray) -> float:
+        return float((a**2).sum()) / 2
+
+    def backward(self, a: np.ndarray, b: float, g_b: float) -> np.ndarray:
+        return g_b * a
+
+
+class Steps(Module):
+    """From each entry of the last axis to the next: b_i = a_(i+1) - a_i. b is shorter than a."""
+
+    def forward(self, a: np.ndarray) -> np.ndarray:
+        return np.diff(a)
+
+    def backward(self, a: np.ndarray, b: np.ndarray, g_b: np.ndarray) -> np.ndarray:
+        none = np.zeros((*a.shape[:-1], 1))
+        return -np.diff(g_b, prepend=none, append=none)
+
+
+class Stretch(Module):
+    """b = scale * a + shift, entry by entry, all of one shape; its gradients are wrong where one wishes.
+
+    Args:
+        scale, shift: become Parameters.
+        wrong: ``{"a": 2.0}`` makes the gradient by the input twice as large as it is, and so for the names of the
+            parameters; an array in place of the number makes each entry wrong by its own factor.
+    """
+
+    def __init__(self, scale: np.ndarray, shift: np.ndarray, wrong: Mapping[str, Any] | None = None) -> None:
+        self.scale = Parameter(scale)
+        self.shift = Parameter(shift)
+        self.wrong = wrong or {}
+
+    def forward(self, a: np.ndarray) -> np.ndarray:
+        return self.scale.data * a + self.shift.data
+
+    def backward(self, a: np.ndarray, b: np.ndarray, g_b: np.ndarray) -> np.ndarray:
+        self.scale.grad += g_b * a * self.wrong.get("scale", 1.0)
+        self.shift.grad += g_b * self.wrong.get("shift", 1.0)
+        return g_b * self.scale.data * self.wrong.get("a", 1.0)
+
+
+class Powers(Module):
+    """b = base^n for an integer n or an array of them; the input has no gradient.
+
+    Args:
+        base: a number, becomes a Parameter of shape ().
+        wrong: a factor on its gradient.
+    """
+
+    def __init__(self, base: float, wrong: float = 1.0) -> None:
+        self.base = Parameter(base)
+        self.wrong = wrong
+
+    def forward(self, a: int | np.ndarray) -> np.ndarray:
+        return np.asarray(self.base.data ** np.asarray(a))
+
+    def backward(self, a: int | np.ndarray, b: np.ndarray, g_b: np.ndarray) -> None:
+        self.base.grad += np.sum(g_b * a * b) / self.base.data * self.wrong
+
+
+class Reverse(Module):
+    """The last axis from back to front.
+
+    Args:
+        forgets: its backward does not turn the gradient round. With equal entries nobody would notice.
+    """
+
+    def __init__(self, forgets: bool = False) -> None:
+        self.forgets = forgets
+
+    def forward(self, a: np.ndarray) -> np.ndarray:
+        return a[..., ::-1].copy()
+
+    def backward(self, a: np.ndarray, b: np.ndarray, g_b: np.ndarray) -> np.ndarray:
+        return g_b.copy() if self.forgets else g_b[..., ::-1].copy()
+
+
+class ForgetfulSigmoid(Module):
+    """The lecture's planted bug: a sigmoid whose backward forgets the factor 1 - b."""
+
+    def forward(self, a: np.ndarray) -> np.ndarray:
+        return 0.5 + np.tanh(a / 2) / 2
+
+    def backward(self, a: np.ndarray, b: np.ndarray, g_b: np.ndarray) -> np.ndarray:
+        return g_b * b
+
+
+def same(a: object, b: object) -> bool:
+    """Whether two names stand for one object."""
+    return a is b
+
+
+# For the tape: an operation can be tested without a working tape, a tape without working operations.
+
+
+class EdgeTape:
+    """Stands in for a ``Tape`` under a Var: ``record`` keeps the edges and nothing else."""
+
+    def record(self, data: Any, *edges: tuple[Any, Any]) -> Recorded:
+        return Recorded(data, edges)
+
+
+class Recorded:
+    """What ``EdgeTape.record`` was given.
+
+    Attributes:
+        data: the value.
+        edges: the pairs ``(x, local)``.
+    """
+
+    def __init__(self, data: Any, edges: Sequence[tuple[Any, Any]]) -> None:
+        self.data = data
+        self.edges = edges
+
+    def pulled(self, x: object, g: Any) -> list[Any]:
+        """``local(g)`` of each edge to x."""
+        return [local(g) for variable, local in self.edges if variable is x]
+
+
+class Times:
+    """The function g -> factor * g."""
+
+    def __init__(self, factor: Any) -> None:
+        self.factor = factor
+
+    def __call__(self, g: Any) -> Any:
+        return self.factor * g
+
+
+class Same:
+    """The function g -> g: the very same object."""
+
+    def __call__(self, g: Any) -> Any:
+        return g
+
+
+def lay_out(tape: Any, new: Any, leaves: Sequence[Any], steps: Sequence[tuple[str, int, int]]) -> list[Any]:
+    """A tape built by hand: its nodes are appended one by one, without ``record``.
+
+    Args:
+        tape: an empty tape; its ``nodes`` are filled.
+        new: makes a Var of data and tape.
+        leaves: Vars, the first values.
+        steps: ``(name, i, j)`` makes the next value of the values i and j: "add", "mul" entry by entry, "dot" the sum
+            of the products.
+
+    Returns:
+        All values, the leaves first.
+    """
+    values = list(leaves)
+    for name, i, j in steps:
+        x, y = values[i], values[j]
+        plus = name == "add"
+        data = x.data + y.data if plus else x.data * y.data
+        to_x, to_y = (Same(), Same()) if plus else (Times(y.data), Times(x.data))
+        out = new(data.sum() if name == "dot" else data, tape)
+        tape.nodes.append((out, [(x, to_x), (y, to_y)]))
+        values.append(out)
+    return values
+
+
+# The bonus: dual numbers.
+
+
+class Formula:
+    """The function of x that a text describes: ``Formula("sin(x) * x + 1", sin=...)``.
+
+    Attributes:
+        seen: what it was called with, a list of one tangent or list of tangents for each call; None for plain numbers.
+    """
+
+    def __init__(self, text: str, **functions: Callable[..., Any]) -> None:
+        self.function = eval(f"lambda x: {text}", functions)
+        self.seen: list[Any] = []
+
+    def __call__(self, x: Any) -> Any:
+        several = isinstance(x, (list, tuple))
+        self.seen.append([getattr(part, "tangent", None) for part in x] if several else getattr(x, "tangent", None))
+        return self.function(x)

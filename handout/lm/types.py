@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
 
 #: The words of a sentence in order, without ``<s>`` and ``</s>``.
 Sentence = Sequence[str]
@@ -50,3 +53,45 @@ class NgramModel(LanguageModel, Protocol):
     def seen(self, context: Context) -> bool:
         """Whether this context, cut to its last n - 1 words, has a distribution of its own."""
         ...
+
+
+@dataclass(frozen=True)
+class NetValues:
+    """Everything that the forward pass of the net in ``procedural.py`` computes, in this order.
+
+    Attributes:
+        a: (H,), the input of the hidden layer.
+        z: (H,), its output.
+        b: (K,), the logits.
+        y_hat: (K,), the predicted distribution.
+        J: the loss, a float.
+    """
+
+    a: np.ndarray
+    z: np.ndarray
+    b: np.ndarray
+    y_hat: np.ndarray
+    J: float
+
+
+@dataclass
+class RNNParams:
+    """The parameters of the RNN language model: V words, embeddings of d numbers, a state of H numbers.
+
+    Attributes:
+        E: (V, d), a row for each word.
+        W_xh: (H, d), from the embedding to the state.
+        b_h: (H,).
+        W_hh: (H, H), from one state to the next.
+        W_hy: (V, H), from the state to the logits.
+        b_y: (V,).
+
+    Arrays of float64, as a rule; in ``tape.py`` leaves of a tape.
+    """
+
+    E: Any
+    W_xh: Any
+    b_h: Any
+    W_hh: Any
+    W_hy: Any
+    b_y: Any

@@ -217,10 +217,10 @@ def test_the_loss_of_a_net_that_knows_nothing(student, check):
 def plain_loss(E, W_xh, b_h, W_hh, W_hy, b_y, inputs, targets):
     """The same loss in plain numpy."""
     h, total = np.zeros(len(b_h)), 0.0
-    for word, target in zip(inputs, targets, strict=True):
-        h = np.tanh(W_xh @ E[word] + W_hh @ h + b_h)
+    for read, next_word in zip(inputs, targets, strict=True):
+        h = np.tanh(W_xh @ E[read] + W_hh @ h + b_h)
         logits = W_hy @ h + b_y
-        total += np.log(np.exp(logits).sum()) - logits[target]
+        total += np.log(np.exp(logits).sum()) - logits[next_word]
     return total / len(inputs)
 
 

@@ -236,9 +236,9 @@ def test_command_prints_the_matrix_and_writes_json(tmp_path: Path) -> None:
     arguments = ["--home", str(home), "audit", "--full", "--only", trial, "--only", "stubs", "--json", str(target)]
     result = CliRunner().invoke(main, arguments, prog_name="autograder")
     assert result.exit_code == 1
-    assert re.search(r"^kind +trial +1\.1 +1\.2 +1\.3 +2\.1 +2\.2 *$", result.stdout, re.MULTILINE)
-    assert re.search(r"^stubs +handout +x +x +x +x +x +ok *$", result.stdout, re.MULTILINE)
-    assert re.search(rf"^mistakes +{trial} +\. +\. +\. +\. +\. +OFF$", result.stdout, re.MULTILINE)
+    assert re.search(r"^kind +trial +1 +2 *$", result.stdout, re.MULTILINE)
+    assert re.search(r"^stubs +handout +xxx +xx +ok *$", result.stdout, re.MULTILINE)
+    assert re.search(rf"^mistakes +{trial} +\.\.\. +\.\. +OFF$", result.stdout, re.MULTILINE)
     assert result.stdout.splitlines()[-1] == "1 stubs, 1 mistakes: 1 off"
     assert f"mistakes {trial}: {problem}" in result.stderr.splitlines()
     assert "auditing: 2 of 2" in result.stderr.splitlines()

@@ -553,6 +553,18 @@ def test_an_object_where_a_value_is_expected_fails_the_test_even_when_swallowed(
         assert run.outcomes[name].message.startswith("maths.thing: returned a Thing, expected ")
 
 
+def test_a_stub_passes_no_test_that_wants_a_runtime_error(project: Project) -> None:
+    """NotImplementedError is a RuntimeError: swallowed by the test, it still says "not started"."""
+    project.student("maths", 'def total(values):\n    raise NotImplementedError("total: total")\n')
+    project.public("""
+        @item("total")
+        def test_of_nothing(student):
+            with pytest.raises(RuntimeError):
+                student.maths.total([])
+    """)
+    assert project.run().states == {"test_of_nothing": scores.NOT_STARTED}
+
+
 class BrokenLink:
     """A link whose far side is gone, or too slow."""
 

@@ -28,7 +28,7 @@ import pytest
 from . import card, marks, scores
 from .assignment import Assignment, Item, load_assignment
 from .checks import Check
-from .errors import CheckFailed, GraderError, InputError, Late, StudentError
+from .errors import CheckFailed, Ended, GraderError, InputError, Late, StudentError, WrongType
 from .handles import Student
 from .inline import InlineLink
 from .loading import load_as
@@ -417,7 +417,8 @@ def _outcome(session: GradedSession, test: pytest.Function, case: Case, error: B
 
 
 def _students_error(session: GradedSession, case: Case, error: StudentError, instead: str | None) -> Outcome:
-    text = f"{error.kind}: {error}" if not error.sticky else str(error)
+    ours = isinstance(error, (WrongType, Ended))  # they say all that there is to say
+    text = str(error) if ours else f"{error.kind}: {error}"
     place = "".join(f"\n  {file}:{line} in {function}" for file, line, function in error.frames)
     if error.importing:
         return Outcome(scores.CANNOT_IMPORT, 0.0, f"{error.importing}.py cannot be imported: {text}{place}")
