@@ -216,7 +216,7 @@ def test_generate_reads_its_words_from_the_start_state(student, check):
     """The first word read is <s>, in the state that was passed; then each word drawn, in the state of the step."""
     start = (8, 8)
     table = {(8, 8, 1): logits_of(0, 1, 0), (8, 8, 1, 3): logits_of(0, 0, 1), (8, 8, 1, 3, 4): logits_of(1, 0, 0)}
-    step = student.testing.StepTable(table)
+    step = student.testing.StepTable(table, logits_of(1, 1, 1))
     check.equal(student.decoding.generate(step, start, [0.5] * 3, 3), [3, 4], "the sentence")
     asked = [(1, start), (3, (8, 8, 1)), (4, (8, 8, 1, 3))]
     check.equal(step.asked[:3], asked, "what the step function was asked: (word, state)")

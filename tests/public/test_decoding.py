@@ -86,7 +86,7 @@ TABLE = {
 )
 def test_generate(student, check, uniforms, expected):
     """Words are drawn one after the other until </s>, each from the logits after all words before it."""
-    step = student.testing.StepTable(TABLE)
+    step = student.testing.StepTable(TABLE, np.zeros(5))
     check.equal(student.decoding.generate(step, (), uniforms, 3), expected, "the sentence")
     draws = [(1, ()), (3, (1,)), (4, (1, 3))] if expected[0] == 3 else [(1, ()), (4, (1,))]
     draws = draws[: len(expected) + 1]
