@@ -222,7 +222,7 @@ def gradient_norms(inputs: np.ndarray, target: np.ndarray, params: RNNParams) ->
 def spectral_radius(W: np.ndarray) -> float:
     """The largest absolute value of an eigenvalue of a square matrix. Eigenvalues may be complex.
 
-    >>> spectral_radius(np.array([[0.0, 2.0], [-2.0, 0.0]]))
+    >>> round(spectral_radius(np.array([[0.0, 2.0], [-2.0, 0.0]])), 9)
     2.0
 
     Common trap: it is not the largest singular value, and not the largest eigenvalue that is real.
