@@ -292,8 +292,9 @@ def _refuse(job: Job, why: str) -> int:
     return GRADER_FAILED
 
 
-_NOT_NEEDED = ("cacheprovider", "terminal", "doctest", "junitxml", "faulthandler", "pastebin", "setuponly", "setupplan")
-_NOT_NEEDED += ("stepwise", "threadexception", "unraisableexception")  # the last collects all garbage, twice
+# unraisableexception collects all garbage, twice
+_NOT_NEEDED = "cacheprovider doctest faulthandler junitxml pastebin setuponly setupplan stepwise terminal".split()
+_NOT_NEEDED += ["threadexception", "unraisableexception"]
 
 
 def _arguments(job: Job, home: Path, staging: Path) -> list[str]:

@@ -132,11 +132,11 @@ class Tape:
     """The recorded values, in the order of the program.
 
     Attributes:
-        nodes: a list of pairs ``(out, edges)``, the oldest first: a recorded Var, and the list of its edges.
+        nodes: a list of pairs ``(out, edges)``, the oldest first: a recorded Var, and a list or tuple of its edges.
     """
 
     def __init__(self) -> None:
-        self.nodes: list[tuple[Var, list[Edge]]] = []
+        self.nodes: list[tuple[Var, Sequence[Edge]]] = []
 
     def __len__(self) -> int:
         """How many values are recorded."""
@@ -159,7 +159,7 @@ class Tape:
 
         Returns:
             A new Var with this data on this tape, no leaf. The last node of the tape is ``(that Var, edges)``, with
-            the edges as a list in their order, but without those where x is no Var: a constant needs no gradient.
+            the edges in their order, but without those where x is no Var: a constant needs no gradient.
 
         Common trap: the same Var may be among the inputs twice; both edges are kept.
         """

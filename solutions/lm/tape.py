@@ -148,11 +148,11 @@ class Tape:
     """The recorded values, in the order of the program.
 
     Attributes:
-        nodes: a list of pairs ``(out, edges)``, the oldest first: a recorded Var, and the list of its edges.
+        nodes: a list of pairs ``(out, edges)``, the oldest first: a recorded Var, and a list or tuple of its edges.
     """
 
     def __init__(self) -> None:
-        self.nodes: list[tuple[Var, list[Edge]]] = []
+        self.nodes: list[tuple[Var, Sequence[Edge]]] = []
 
     def __len__(self) -> int:
         """How many values are recorded."""
@@ -175,13 +175,17 @@ class Tape:
 
         Returns:
             A new Var with this data on this tape, no leaf. The last node of the tape is ``(that Var, edges)``, with
-            the edges as a list in their order, but without those where x is no Var: a constant needs no gradient.
+            the edges in their order, but without those where x is no Var: a constant needs no gradient.
 
         Common trap: the same Var may be among the inputs twice; both edges are kept.
         """
         # BEGIN SOLUTION tape_record
         out = Var(data, self)
-        self.nodes.append((out, [edge for edge in edges if isinstance(edge[0], Var)]))
+        for x, _ in edges:
+            if not isinstance(x, Var):  # seldom: to sort out the edges of every node would take longer than the node
+                edges = tuple(edge for edge in edges if isinstance(edge[0], Var))
+                break
+        self.nodes.append((out, edges))
         return out
         # END SOLUTION
 
@@ -210,8 +214,8 @@ class Tape:
         if not self.nodes:
             raise RuntimeError("the tape is empty: run the forward pass again before the next backward")
         loss.grad = np.ones_like(loss.data)
-        while self.nodes:
-            out, edges = self.nodes.pop()
+        nodes, self.nodes = self.nodes, []
+        for out, edges in reversed(nodes):
             if out.grad is None:  # the loss does not depend on it
                 continue
             for x, local in edges:

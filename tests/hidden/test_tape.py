@@ -222,7 +222,6 @@ def check_node(student, check, node, out, inputs, factors):
     """The node is ``out`` with an edge to each input, in their order, that multiplies by its factor."""
     var, edges = check.unpack(node, 2, "the node")
     check.that(student.testing.same(var, out), "the node should hold the Var that record returned")
-    check.that(type(edges) is list, "the edges of a node should be a list")
     for edge, x, factor in zip(check.unpack(edges, len(inputs), "the edges"), inputs, factors, strict=True):
         to, local = check.unpack(edge, 2, "the edge")
         check.that(student.testing.same(to, x), "the edges should lead to the inputs, in their order")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ def rng() -> np.random.Generator:
 
 def test_the_docstrings_examples_are_right() -> None:
     """The worked examples in the docstrings give what stands there."""
-    found = doctest.testmod(tape)
+    found = doctest.testmod(importlib.import_module(tape.__name__))  # public tests import the package anew
     assert found.failed == 0
     assert found.attempted >= 2
 
