@@ -104,6 +104,58 @@ def test_samples_hold_submission_files_and_expect_their_scores(root):
     assert (built.items, built.stubs) == (2, 2)
 
 
+WEIGHTS = bytes(range(256))
+TRAINED = """
+[[parts.items]]
+slug = "trained"
+title = "Trained"
+title_zh = "训练"
+points = 1
+file = "weights.npz"
+"""
+
+
+@pytest.fixture
+def with_weights(root):
+    """The toy assignment with a submission file that is not Python."""
+    toy.edit(root, "assignment.toml", '"more.py" = 10\n', '"more.py" = 10\n"weights.npz" = 10\n')
+    path = root / "assignment.toml"
+    path.write_text(path.read_text(encoding="utf-8") + TRAINED, encoding="utf-8")
+    (root / "solutions/toy/weights.npz").write_bytes(WEIGHTS)
+    return root
+
+
+def test_a_file_that_is_not_python_has_no_stub(with_weights):
+    """It is in the solved sample and in the zip, and in neither the handout nor the blank sample."""
+    built = build(with_weights, with_weights / "dist")
+    assert members_of(built.solved.artifact.path) == ["more.py", "ops.py", "weights.npz"]
+    assert members_of(built.blank.artifact.path) == ["more.py", "ops.py"]
+    assert not [name for name in members_of(built.handout_zip.path) if "weights" in name]
+    assert "solutions/toy/weights.npz" in members_of(built.autograder_zip.path)
+    assert built.solved.score == 5.5
+    assert built.stubs == 2
+
+
+def test_a_file_that_is_not_python_goes_with_its_item(with_weights):
+    """It is in the package when the item is solved, and never when it is switched off."""
+    assignment = load_assignment(with_weights / "assignment.toml")
+    for keep, there in ((("trained",), True), (("square",), False), (None, True), ((), False)):
+        assert ("toy/weights.npz" in package_members(with_weights, assignment, keep)) is there
+    toy.edit(with_weights, "assignment.toml", 'slug = "trained"\n', 'slug = "trained"\noff = true\n')
+    assignment = load_assignment(with_weights / "assignment.toml")
+    assert "toy/weights.npz" not in package_members(with_weights, assignment, None)
+
+
+def test_a_file_that_is_not_python_must_be_there_and_must_not_leak(with_weights):
+    """Under whatever name it stands in the handout."""
+    (with_weights / "solutions/kit/example.npz").write_bytes(WEIGHTS)
+    with pytest.raises(InputError, match=r"example\.npz is a copy of solutions/toy/weights\.npz"):
+        build(with_weights, with_weights / "dist")
+    (with_weights / "solutions/toy/weights.npz").unlink()
+    with pytest.raises(InputError, match=r"solutions/toy/weights\.npz is missing"):
+        build(with_weights, with_weights / "dist")
+
+
 def test_bonus_and_waived_items_count_in_the_expected_scores(root):
     """A bonus adds to what the solutions get; what is waived, the stubs get too."""
     toy.edit(root, "assignment.toml", "points = 3\n", "points = 3\nwaived = true\n")
@@ -353,8 +405,11 @@ def test_the_real_zip_holds_nothing_else():
 
 
 def test_every_item_has_a_stub(handout):
-    """It says "not started" in the item's own file."""
+    """It says "not started" in the item's own file; a file that is not Python is not there."""
     for item in load_assignment(ROOT / "assignment.toml").items:
+        if not item.file.endswith(".py"):
+            assert f"lm/{item.file}" not in handout
+            continue
         assert f'raise NotImplementedError("{item.slug}: '.encode() in handout[f"lm/{item.file}"].content, item.slug
 
 

@@ -183,6 +183,81 @@ def test_the_given_package_is_left_alone(tmp_path: Path, toy: Assignment) -> Non
     assert changed["toy/__init__.py"] == b""
 
 
+WITH_A_FILE = """
+id = "reversed"
+base = "solutions"
+
+[[files]]
+name = "weights.npz"
+make = "{make}"
+"""
+MAKE = """
+def backwards(solved):
+    return solved["weights.npz"][::-1]
+
+
+def same(solved):
+    return solved["weights.npz"]
+"""
+
+
+@pytest.fixture
+def with_weights(tmp_path: Path, toy: Assignment) -> Assignment:
+    """The toy assignment with a submission file that is not Python."""
+    path = tmp_path / "assignment.toml"
+    path.write_text(TOY_ASSIGNMENT.replace('"maths.py" = 10', '"maths.py" = 10\n"weights.npz" = 10'), encoding="utf-8")
+    (tmp_path / "alternatives").mkdir()
+    (tmp_path / "alternatives" / "make.py").write_text(MAKE, encoding="utf-8")
+    return load_assignment(path)
+
+
+def test_a_file_that_is_not_python_is_made(tmp_path: Path, with_weights: Assignment) -> None:
+    """By the function that the entry names, from the files that it would replace; also on top of a base."""
+    on_top = ALTERNATIVE.replace('"by-sum"', '"both"').replace('"solutions"', '"reversed"')
+    folder = write(tmp_path / "alternatives", WITH_A_FILE.format(make="backwards"), on_top)
+    alternatives = load_alternatives(folder, with_weights)
+    package = {**PACKAGE, "toy/weights.npz": b"abc"}
+    both, alone = sorted(alternatives, key=lambda entry: entry.id)
+    assert apply(alone, package) == {**package, "toy/weights.npz": b"cba"}
+    assert apply(both, package, alternatives)["toy/weights.npz"] == b"cba"
+    assert "return sum(numbers)" in text(apply(both, package, alternatives))
+    assert changed_functions(alone) == set()
+    with pytest.raises(InputError, match=r"reversed\.toml: the package has no weights\.npz$"):
+        apply(alone, PACKAGE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('make = "backwards"', 'make = "forwards"', "make.py has no function 'forwards'"),
+        ('make = "backwards"', "", 'needs make = "..."'),
+        ("weights.npz", "maths.py", "maths.py is no submission file that is not Python"),
+        ("weights.npz", "other.npz", "other.npz is no submission file that is not Python"),
+        ("[[files]]", "[files]", "files is a list of [[files]] tables"),
+        ('make = "backwards"', 'make = "backwards"\ncontent = ""', "unknown key 'content'"),
+    ],
+    ids=["no-such-function", "no-maker", "python", "no-such-file", "one-table", "content"],
+)
+def test_a_malformed_file_is_refused(
+    old: str, new: str, problem: str, tmp_path: Path, with_weights: Assignment
+) -> None:
+    """With the file of the entry."""
+    entry = WITH_A_FILE.format(make="backwards").replace(old, new)
+    with pytest.raises(InputError, match=rf"reversed\.toml: .*{re.escape(problem)}"):
+        load_alternatives(write(tmp_path / "alternatives", entry), with_weights)
+
+
+def test_a_file_that_stays_the_same_is_refused(tmp_path: Path, with_weights: Assignment) -> None:
+    """Nothing would be tried; and without a make.py nothing can be made."""
+    folder = write(tmp_path / "alternatives", WITH_A_FILE.format(make="same"))
+    (entry,) = load_alternatives(folder, with_weights)
+    with pytest.raises(InputError, match=r"weights\.npz: the change changes nothing"):
+        apply(entry, {**PACKAGE, "toy/weights.npz": b"abc"})
+    (folder / "make.py").unlink()
+    with pytest.raises(InputError, match=r"there is no make\.py"):
+        load_alternatives(folder, with_weights)
+
+
 def test_an_empty_old_replaces_the_body_and_keeps_docstring_and_decorator() -> None:
     """Everything after the docstring goes, comments and markers too."""
     changed = text(apply(change("maths.Scale.of", new="return self.by * x"), PACKAGE))
@@ -438,7 +513,7 @@ def assignment() -> Assignment:
 def package(assignment: Assignment) -> dict[str, bytes]:
     """The solved package."""
     folder = ROOT / "solutions" / assignment.package
-    return {f"{folder.name}/{path.name}": path.read_bytes() for path in sorted(folder.glob("*.py"))}
+    return {f"{folder.name}/{path.name}": path.read_bytes() for path in sorted(folder.glob("*.*"))}
 
 
 def test_every_entry_fits_the_solutions(assignment: Assignment, package: dict[str, bytes]) -> None:
