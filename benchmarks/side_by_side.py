@@ -51,23 +51,26 @@ def protocol(module: str) -> None:
 
 
 @contextmanager
-def packages(*alternatives: str) -> Iterator[list[ModuleType]]:
-    """The student's package, solved: as in solutions/, then with each of these alternatives applied.
+def packages(*variants: Sequence[str]) -> Iterator[list[ModuleType]]:
+    """The student's package, solved, once for each variant: a list of alternatives that are applied one after another.
 
-    Each is imported under a name of its own; ``importlib.import_module(".tape", package.__name__)`` is its tape.
+    An empty list is solutions/ as it is. Each package is imported under a name of its own, without its modules:
+    ``importlib.import_module(".tape", package.__name__)`` is its tape.
     """
     assignment = load_assignment(ROOT / "assignment.toml")
-    members = {name: member.content for name, member in package_members(ROOT, assignment, None).items()}
+    solved = {name: member.content for name, member in package_members(ROOT, assignment, None).items()}
     catalogue = load_alternatives(ROOT / "tests" / "alternatives", assignment)
     known = {entry.id: entry for entry in catalogue}
-    solved = [members, *(apply(known[name], members, catalogue) for name in alternatives)]
     with tempfile.TemporaryDirectory() as folder:
         sys.path.insert(0, folder)
         try:
             modules = []
-            for number, package in enumerate(solved):
+            for number, variant in enumerate(variants):
+                members = solved
+                for alternative in variant:
+                    members = apply(known[alternative], members, catalogue)
                 name = f"{assignment.package}_{number}"
-                for path, content in package.items():
+                for path, content in members.items():
                     file = Path(folder, name, path.partition("/")[2])
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_bytes(content)

@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arrays = [rng.normal(size=(HIDDEN, 3)), 0.3 * rng.normal(size=(ARMS, HIDDEN)), np.zeros(ARMS)]
     order: list[int] = rng.permutation(len(points)).tolist()
     task = arrays, points, arms
-    with packages("tape-deferred-outer-products") as (solved, deferred):
+    with packages([], ["tape-deferred-outer-products"]) as (solved, deferred):
         makers: dict[str, Callable[[], Net]] = {
             "PyTorch eager": lambda: pytorch(*task),
             "reference": lambda: taped(solved, *task),

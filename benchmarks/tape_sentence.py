@@ -258,7 +258,7 @@ def main() -> int:
     arrays = [0.1 * rng.normal(size=shape) for shape in SHAPES]
     inputs, targets = rng.integers(0, V, T).tolist(), rng.integers(0, V, T).tolist()
     task = arrays, inputs, targets
-    with packages("tape-deferred-outer-products") as (solved, deferred):
+    with packages([], ["tape-deferred-outer-products"]) as (solved, deferred):
         contestants = {
             "PyTorch eager": pytorch(*task),
             "reference": taped(solved, *task),

@@ -53,7 +53,7 @@ def rnn_forward(inputs: np.ndarray, params: RNNParams, h0: np.ndarray | None = N
     # BEGIN SOLUTION rnn_forward
     B, T = inputs.shape
     x = params.E[inputs]
-    h = np.zeros((B, T + 1, len(params.b_h)))
+    h = np.zeros((B, T + 1, len(params.b_h)), dtype=params.b_h.dtype)
     if h0 is not None:
         h[:, 0] = h0
     from_x = x @ params.W_xh.T + params.b_h  # for all steps at once; only the recurrence needs a loop
@@ -89,7 +89,8 @@ def masked_cross_entropy(logits: np.ndarray, targets: np.ndarray, mask: np.ndarr
     losses = np.log(total[..., 0]) - shifted[row, time, targets]
     dlogits = exps / total
     dlogits[row, time, targets] -= 1
-    return float(losses[mask].sum()) / count, dlogits * (mask / count)[..., None]
+    dlogits *= (mask / count)[..., None]
+    return float(losses[mask].sum()) / count, dlogits
     # END SOLUTION
 
 
