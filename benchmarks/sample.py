@@ -1,0 +1,78 @@
+"""2,000 sentences from the trained RNN language model: all at once, and one at a time.
+
+    python -m benchmarks.sample
+
+Both use ``rnn_step_forward`` and the same uniforms, so they write the same sentences; that is checked first. One at a
+time is ``decoding.generate`` with a step function. Exit code 1 when the goal is missed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from benchmarks.side_by_side import ROOT, Goal, packages, protocol, race, report
+
+SENTENCES, MAX_LEN, ONE_BY_ONE = 2_000, 30, 100
+GOALS = (Goal("all at once", "one at a time", 1 / 15),)
+
+
+def all_at_once(package: ModuleType, params: Any, uniforms: np.ndarray) -> list[list[int]]:
+    """A step of all sentences is one product; a sentence that has ended goes on unheard."""
+    rnn, decoding = (importlib.import_module(f".{name}", package.__name__) for name in ("rnn", "decoding"))
+    words = np.full(len(uniforms), decoding.BOS_ID)
+    h = np.zeros((len(uniforms), len(params.b_h)))
+    never = [decoding.PAD_ID, decoding.BOS_ID]
+    written = []
+    for u in uniforms.T:
+        h = rnn.rnn_step_forward(params.E[words], h, params)
+        logits = h @ params.W_hy.T + params.b_y
+        logits[:, never] = -np.inf
+        probs = np.exp(logits - logits.max(axis=1, keepdims=True))
+        cumulative = np.cumsum(probs / probs.sum(axis=1, keepdims=True), axis=1)
+        words = np.minimum((cumulative <= u[:, None]).sum(axis=1), probs.shape[1] - 1)
+        written.append(words)
+        if (np.array(written) == decoding.EOS_ID).any(axis=0).all():
+            break
+    rows = np.stack(written, axis=1)
+    ends = np.where((rows == decoding.EOS_ID).any(axis=1), (rows == decoding.EOS_ID).argmax(axis=1), rows.shape[1])
+    return [row[:end].tolist() for row, end in zip(rows, ends, strict=True)]
+
+
+def one_at_a_time(package: ModuleType, params: Any, uniforms: np.ndarray) -> list[list[int]]:
+    rnn, decoding = (importlib.import_module(f".{name}", package.__name__) for name in ("rnn", "decoding"))
+
+    def step(word: int, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        h = rnn.rnn_step_forward(params.E[[word]], h, params)
+        return (h @ params.W_hy.T + params.b_y)[0], h
+
+    start = np.zeros((1, len(params.b_h)))
+    return [decoding.generate(step, start, row, MAX_LEN) for row in uniforms]
+
+
+def main() -> int:
+    uniforms = np.random.default_rng(0).random((SENTENCES, MAX_LEN))
+    with packages([]) as (package,):
+        weights = importlib.import_module(".weights", package.__name__)
+        params = weights.load_weights(ROOT / "solutions" / "lm" / weights.WEIGHTS)
+        few = uniforms[:ONE_BY_ONE]
+        if all_at_once(package, params, uniforms)[:ONE_BY_ONE] != one_at_a_time(package, params, few):
+            raise SystemExit("the two write different sentences")
+        times = race(
+            {
+                "all at once": lambda: all_at_once(package, params, uniforms),
+                "one at a time": lambda: one_at_a_time(package, params, few),
+            }
+        )
+    sentences = {"all at once": SENTENCES, "one at a time": ONE_BY_ONE}
+    each = {name: seconds / sentences[name] for name, seconds in times.items()}
+    return report("A sentence from the RNN language model", each, "one at a time", GOALS, "µs")
+
+
+if __name__ == "__main__":
+    protocol("benchmarks.sample")
+    sys.exit(main())
