@@ -102,12 +102,11 @@ def test_one_step_changes_nothing(student, reference, rng, check):
 NETS = [  # B, T, V, d, H
     (2, 3, 6, 4, 5),
     (3, 7, 5, 2, 4),
-    (4, 1, 5, 3, 2),
+    (4, 1, 5, 1, 2),
     (1, 7, 6, 3, 1),
     (3, 3, 3, 3, 3),
-    (1, 1, 2, 1, 3),
 ]
-NET_IDS = ["three-words", "seven-words", "one-word", "one-unit", "square", "one-number-a-word"]
+NET_IDS = ["three-words", "seven-words", "one-word", "one-unit", "square"]
 
 
 def sentences(rng, rows, length, words):
@@ -137,7 +136,7 @@ def test_logits_of_random_sentences(student, reference, rng, check, net):
 
 @item("rnn_forward")
 @weight(3)
-@pytest.mark.parametrize("net", NETS[:3], ids=NET_IDS[:3])
+@pytest.mark.parametrize("net", NETS[1:3], ids=NET_IDS[1:3])
 def test_what_the_forward_pass_keeps(student, reference, rng, check, net):
     """The cache holds the ids, their embeddings and all T + 1 states, the first of which is h0."""
     params, inputs, h0, _, right = passed(reference, rng, net)
@@ -202,8 +201,8 @@ def test_the_forward_pass_changes_nothing(student, reference, rng, check):
 
 # --- masked_loss
 
-LOSSES = [(3, 5, 4), (1, 1, 3), (5, 2, 2), (2, 7, 6)]  # B, T, V
-LOSS_IDS = ["padded", "one-prediction", "short-sentences", "holes"]
+LOSSES = [(3, 5, 4), (1, 1, 3), (4, 7, 6)]  # B, T, V
+LOSS_IDS = ["padded", "one-prediction", "holes"]
 
 
 def predictions(rng, rows, length, words):
@@ -445,29 +444,29 @@ def test_bptt_of_words_that_repeat(student, reference, rng, check, kind):
 
 @item("bptt")
 @weight(2)
-@pytest.mark.parametrize("net", [(2, 3, 4, 2, 3), (6, 12, 20, 7, 9)], ids=["each-number", "along-a-direction"])
-def test_bptt_is_the_gradient_of_the_forward_pass(student, reference, rng, check, net):
+def test_bptt_is_the_gradient_of_the_forward_pass(student, reference, rng, check):
     """All gradients are what a small change of each number does to the loss; of many, along a random direction."""
-    dlogits, cache, params = unrolled(reference, rng, net, 0.5)
-    at = vars(params) | {"h0": cache.h[:, 0]}
+    for net in ((2, 3, 4, 2, 3), (6, 12, 20, 7, 9)):
+        dlogits, cache, params = unrolled(reference, rng, net, 0.5)
+        at = vars(params) | {"h0": cache.h[:, 0]}
 
-    def logits(**arrays):
-        h0 = arrays.pop("h0")
-        return reference.rnn.rnn_forward(cache.inputs, reference.types.RNNParams(**arrays), h0)[0]
+        def logits(ids=cache.inputs, **arrays):
+            h0 = arrays.pop("h0")
+            return reference.rnn.rnn_forward(ids, reference.types.RNNParams(**arrays), h0)[0]
 
-    got = student.rnn.rnn_backward(dlogits, student.like(cache), student.like(params))
-    for name, value in check.fields(got, (*NAMES, "h0"), "the gradients").items():
+        got = student.rnn.rnn_backward(dlogits, student.like(cache), student.like(params))
+        for name, value in check.fields(got, (*NAMES, "h0"), "the gradients").items():
 
-        def of_one(array, name=name):
-            return logits(**{**at, name: array})
+            def of_one(array, at=at, name=name, logits=logits):
+                return logits(**{**at, name: array})
 
-        if dlogits.size < 100:
-            check.gradient(value, of_one, at[name], dlogits, f"the gradient by {name}")
-        else:
-            way = rng.normal(size=at[name].shape)
-            slope = float(np.sum(check.array(value, f"the gradient by {name}", way.shape) * way))
-            right = slope_of(of_one, at[name], way, dlogits)
-            check.close(slope, right, f"the slope of {name} along a random direction", rtol=1e-6, atol=1e-7)
+            if dlogits.size < 100:
+                check.gradient(value, of_one, at[name], dlogits, f"the gradient by {name}")
+            else:
+                way = rng.normal(size=at[name].shape)
+                slope = float(np.sum(check.array(value, f"the gradient by {name}", way.shape) * way))
+                right = slope_of(of_one, at[name], way, dlogits)
+                check.close(slope, right, f"the slope of {name} along a random direction", rtol=1e-6, atol=1e-7)
 
 
 @item("bptt")
@@ -485,20 +484,20 @@ def test_bptt_of_gradients_of_any_size(student, reference, rng, check):
 
 @item("bptt")
 @weight(2)
-@pytest.mark.parametrize("rho", [0.9, 1.1], ids=["vanishing", "exploding"])
-def test_bptt_over_sixty_steps(student, rng, reference, check, rho):
+def test_bptt_over_sixty_steps(student, rng, reference, check):
     """All states 0, W_hh rho times an orthogonal matrix: of the last prediction's gradient rho^60 is left at h0."""
-    arrays = random_arrays(rng, 3, 2, 4)
-    arrays[0][:], arrays[2][:], arrays[3] = 0, 0, rho * orthogonal(rng, 4)
-    params = reference.types.RNNParams(*arrays)
-    _, cache = reference.rnn.rnn_forward(rng.integers(0, 3, size=(2, 60)), params)
-    dlogits = np.zeros((2, 60, 3))
-    dlogits[:, -1] = rng.normal(size=(2, 3))
-    got = student.rnn.rnn_backward(dlogits, student.like(cache), student.like(params))
-    h0 = check.array(got.h0, "the gradient by h0", (2, 4))
-    at_the_end = np.linalg.norm(dlogits[:, -1] @ params.W_hy, axis=-1)
-    check.close(np.linalg.norm(h0, axis=-1) / at_the_end, np.full(2, rho**60), "the share that is left", rtol=1e-9)
-    check_gradients(check, got, reference.rnn.rnn_backward(dlogits, cache, params), (*NAMES, "h0"))
+    for rho in (0.9, 1.1):
+        arrays = random_arrays(rng, 3, 2, 4)
+        arrays[0][:], arrays[2][:], arrays[3] = 0, 0, rho * orthogonal(rng, 4)
+        params = reference.types.RNNParams(*arrays)
+        _, cache = reference.rnn.rnn_forward(rng.integers(0, 3, size=(2, 60)), params)
+        dlogits = np.zeros((2, 60, 3))
+        dlogits[:, -1] = rng.normal(size=(2, 3))
+        got = student.rnn.rnn_backward(dlogits, student.like(cache), student.like(params))
+        h0 = check.array(got.h0, "the gradient by h0", (2, 4))
+        at_the_end = np.linalg.norm(dlogits[:, -1] @ params.W_hy, axis=-1)
+        check.close(np.linalg.norm(h0, axis=-1) / at_the_end, np.full(2, rho**60), "the share that is left", rtol=1e-9)
+        check_gradients(check, got, reference.rnn.rnn_backward(dlogits, cache, params), (*NAMES, "h0"))
 
 
 @item("bptt")
