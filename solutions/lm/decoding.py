@@ -1,4 +1,7 @@
-"""From logits to words: greedy, temperature, top-k, top-p, and a loop that puts them together."""
+"""From logits to words: greedy, temperature, top-k, top-p, and a loop that puts them together.
+
+No function changes its arguments.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +83,8 @@ def top_p(probs: np.ndarray, p: float) -> np.ndarray:
 
     Returns:
         (V,), 0 outside the nucleus. Words are taken from the most probable on, of equally probable ones the lower id
-        first, until their sum is p or more; so there is always at least one.
+        first, until their sum is p or more; so there is always at least one. With p = 1 all are kept, even if their
+        sum is a rounding below 1.
 
     For [0.5, 0.41, 0.09] and p = 0.9 it is [0.5/0.91, 0.41/0.91, 0]; for p = 0.6 too.
 

@@ -6,7 +6,7 @@ from gradescope_utils.autograder_utils.decorators import weight
 
 from autograder.feedback import item
 
-SHAPES = [(3, 4), (5,), (), (2, 1, 3), (4, 4)]
+SHAPES = [(3, 4), (5,), (1,), (2, 1, 3), (4, 4)]
 INFINITE = float("inf")
 
 
@@ -29,7 +29,7 @@ def check_same(student, check, handles, before):
 
 def gradients(rng, shapes=SHAPES, size=1.0):
     """Random arrays, some of them much larger than others, and their norm."""
-    arrays = [np.asarray(size * 10 ** rng.uniform(-1, 1) * rng.normal(size=shape)) for shape in shapes]
+    arrays = [size * 10 ** rng.uniform(-1, 1) * rng.normal(size=shape) for shape in shapes]
     return arrays, float(np.sqrt(sum((array**2).sum() for array in arrays)))
 
 
