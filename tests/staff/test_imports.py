@@ -175,7 +175,7 @@ def engine_knows_no_assignment(root: Path) -> list[str]:
         "types",
         "testing",
     }
-    plain_words = {"metrics", "agreement", "sampling", "base", "modules"}
+    plain_words = {"metrics", "agreement", "sampling", "base", "modules", "weights", "optim"}
     names = {assignment.package, *modules, *assignment.by_slug} - plain_words
     word = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, sorted(names)))})(?![\w-])")
     strangers = {assignment.package, "solutions", "tests"}
