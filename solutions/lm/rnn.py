@@ -46,7 +46,8 @@ def rnn_forward(inputs: np.ndarray, params: RNNParams, h0: np.ndarray | None = N
 
     Returns:
         (logits, cache): logits (B, T, V), where ``logits[:, t]`` has seen ``inputs[:, : t + 1]`` and nothing later;
-        and an ``RNNCache`` of inputs, their embeddings and all T + 1 states, ``h[:, 0]`` being h0.
+        and an ``RNNCache`` of inputs, their embeddings and all T + 1 states, ``h[:, 0]`` being h0. Each call
+        starts afresh and returns new arrays.
 
     Common trap: the logits of time t are made from the state *after* word t, ``h[:, t + 1]``.
     """
