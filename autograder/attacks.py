@@ -24,7 +24,8 @@ An attack shows when it gets through: then it raises, or breaks an answer that i
 ``loses = []`` proves that it was stopped, and that whoever tried it has lost nothing.
 
 What is graded: the tests that execute what it changes, all tests of the items in ``loses`` where ``score`` or
-``state`` is given and one of each where not, and one test of every other item; with ``full`` all tests. Whatever an
+``state`` is given and one of each where not, and one test of some other items, which differ from attack to attack;
+with ``full`` all tests. ``loses = ["*"]`` stands for all items. Whatever an
 attack does, its results are valid, no process of a worker is left, and nothing that a student reads holds a line of a
 solution or of a hidden test, a path of this machine, the secret, or a character that does something to a terminal.
 """
@@ -36,6 +37,7 @@ import os
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,6 +70,7 @@ LAYERS = {
     "T": "how tests are written and compared",
     "V": "what is shown to whom",
 }
+BYSTANDERS = 6  # items that an attack has nothing to do with and is graded on nevertheless
 BUDGETS: Mapping[str, float] = {"call": 1.0, "test": 5.0, "item": 10.0}  # hanging attacks hang less
 STATES = (scores.FAILED, scores.LATE, scores.CANNOT_IMPORT, scores.NOT_STARTED, scores.WAITING, scores.NOT_RUN)
 GONE_SECONDS = 3.0  # a large process takes a while to die
@@ -136,6 +139,8 @@ def _attack(raw: dict[str, Any], path: Path, file: str, assignment: Assignment) 
     if not changed and not raw.get("files") and "make" not in raw:
         raise InputError(f"{file}: needs a change, files or make")
     loses = _texts(raw, "loses", file)
+    if loses == ("*",):
+        loses = tuple(assignment.by_slug)
     for slug in loses:
         if slug not in assignment.by_slug and slug not in assignment.dropped:
             raise InputError(f"{file}: {slug!r} is no item")
@@ -227,8 +232,11 @@ def chosen_tests(attack: Attack, reached: Mapping[str, frozenset[str]], items: M
         chosen |= {test for test, slug in items.items() if slug in attack.loses}
     # public ones first: a hidden one may ask a thousand questions, too many for BUDGETS on a busy machine
     ordered = sorted(items, key=lambda test: (test.startswith("hidden/"), test))
-    for slug in set(items.values()) - {items[test] for test in chosen if test in items}:
-        chosen.add(next(test for test in ordered if items[test] == slug))
+    others = sorted(set(items.values()) - {items[test] for test in chosen if test in items} - set(attack.loses))
+    start = zlib.crc32(attack.id.encode()) % max(len(others), 1)
+    for slug in {*(others[start:] + others[:start])[:BYSTANDERS], *attack.loses}:
+        if not any(items[test] == slug for test in chosen if test in items):
+            chosen.add(next(test for test in ordered if items[test] == slug))
     return tuple(sorted(chosen))
 
 

@@ -65,6 +65,7 @@ class Trial:
     tests: tuple[str, ...] = ()
     states: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""  # known before grading
+    tried: frozenset[str] = frozenset()  # items of which at least one test must run; of an attack, empty for all
     attack: Attack | None = None
 
 
@@ -169,7 +170,8 @@ def _trials(home: Path, assignment: Assignment, full: bool, secret: bytes) -> It
         yield _entry("mistakes", mistake, solved, alternatives, reached, about, loses, full)
     for attack in attacks.load_attacks(home / "tests" / "attacks", assignment):
         tests = () if full else attacks.chosen_tests(attack, reached, slugs)
-        yield Trial("attacks", attack.id, solved, frozenset(attack.loses), tests=tests, attack=attack)
+        tried = frozenset(slugs[test] for test in tests if test in slugs)
+        yield Trial("attacks", attack.id, solved, frozenset(attack.loses), tests=tests, tried=tried, attack=attack)
 
 
 def _entry(
@@ -276,7 +278,8 @@ def _try_attack(
                 verdict = _judge(trial, graded, assignment)
                 items = verdict.items
                 problems = [*verdict.problems, *attacks.problems(attack, graded, secrets)]
-                problems += [f"{slug}: was not tried" for slug, found in items.items() if found == UNTRIED]
+                tried = trial.tried or items.keys()
+                problems += [f"{slug}: was not tried" for slug in items if slug in tried and items[slug] == UNTRIED]
     problems += [f"process {pid} of a worker is alive" for pid in attacks.strays(known)]
     return Verdict(trial.kind, trial.id, items, tuple(dict.fromkeys(problems)))
 

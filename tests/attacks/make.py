@@ -31,6 +31,11 @@ def _plain(folder: Path, files: Mapping[str, bytes]) -> Path:
     return folder
 
 
+def _without(solved: Mapping[str, bytes], name: str) -> dict[str, bytes]:
+    """All files but this one."""
+    return {other: content for other, content in solved.items() if other != name}
+
+
 def _at_import(folder: Path, solved: Mapping[str, bytes], code: str, module: str = "metrics.py") -> Path:
     """The solved files, with code that runs when a module is imported, after everything that it defines."""
     return _plain(folder, {**solved, module: solved[module] + b"\n\n" + code.encode()})
@@ -63,7 +68,7 @@ def interrupts_at_import(folder: Path, solved: Mapping[str, bytes]) -> Path:
 
 def link_to_the_solution(folder: Path, solved: Mapping[str, bytes]) -> Path:
     """metrics.py is a link to the solved file where the grader keeps it."""
-    _plain(folder, {"ngram.py": solved["ngram.py"]})
+    _plain(folder, _without(solved, "metrics.py"))
     (folder / "metrics.py").symlink_to(_SOLUTION / "metrics.py")
     return folder
 
@@ -74,12 +79,12 @@ def zipped_link_to_the_solution(folder: Path, solved: Mapping[str, bytes]) -> Pa
     link.create_system = 3
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     target = str(_SOLUTION / "metrics.py").encode()
-    return _pack(folder / "submission.zip", {"ngram.py": solved["ngram.py"], link: target})
+    return _pack(folder / "submission.zip", {**_without(solved, "metrics.py"), link: target})
 
 
 def package_is_a_link(folder: Path, solved: Mapping[str, bytes]) -> Path:
     """ngram.py, and a link to the whole solved package."""
-    _plain(folder, {"ngram.py": solved["ngram.py"]})
+    _plain(folder, _without(solved, "metrics.py"))
     (folder / "lm").symlink_to(_SOLUTION)
     return folder
 
@@ -96,7 +101,7 @@ def zip_slip(folder: Path, solved: Mapping[str, bytes]) -> Path:
 def zip_slip_inside(folder: Path, solved: Mapping[str, bytes]) -> Path:
     """ngram.py, and such a zip inside the zip."""
     inner = zip_slip(folder, solved)
-    return _pack(folder / "outer.zip", {"ngram.py": solved["ngram.py"], "metrics.zip": inner.read_bytes()})
+    return _pack(folder / "outer.zip", {**_without(solved, "metrics.py"), "metrics.zip": inner.read_bytes()})
 
 
 def planted_bytecode(folder: Path, solved: Mapping[str, bytes]) -> Path:
@@ -161,14 +166,19 @@ def byte_order_mark(folder: Path, solved: Mapping[str, bytes]) -> Path:
     return _plain(folder, {name: b"\xef\xbb\xbf" + content for name, content in solved.items()})
 
 
+def _line_ends(solved: Mapping[str, bytes], end: bytes) -> dict[str, bytes]:
+    """The same files, the text files among them with other line ends."""
+    return {name: text.replace(b"\n", end) if name.endswith(".py") else text for name, text in solved.items()}
+
+
 def carriage_returns(folder: Path, solved: Mapping[str, bytes]) -> Path:
     """All files with the line ends of Windows."""
-    return _plain(folder, {name: content.replace(b"\n", b"\r\n") for name, content in solved.items()})
+    return _plain(folder, _line_ends(solved, b"\r\n"))
 
 
 def old_line_ends(folder: Path, solved: Mapping[str, bytes]) -> Path:
     """All files with the line ends of old Macs."""
-    return _plain(folder, {name: content.replace(b"\n", b"\r") for name, content in solved.items()})
+    return _plain(folder, _line_ends(solved, b"\r"))
 
 
 def nul_bytes(folder: Path, solved: Mapping[str, bytes]) -> Path:
@@ -178,27 +188,27 @@ def nul_bytes(folder: Path, solved: Mapping[str, bytes]) -> Path:
 
 def file_missing(folder: Path, solved: Mapping[str, bytes]) -> Path:
     """One of the files only."""
-    return _plain(folder, {"ngram.py": solved["ngram.py"]})
+    return _plain(folder, _without(solved, "metrics.py"))
 
 
 def wrong_case(folder: Path, solved: Mapping[str, bytes]) -> Path:
     """A capital letter in a name."""
-    return _plain(folder, {"Ngram.py": solved["ngram.py"], "metrics.py": solved["metrics.py"]})
+    return _plain(folder, {**_without(solved, "ngram.py"), "Ngram.py": solved["ngram.py"]})
 
 
 def browser_copy(folder: Path, solved: Mapping[str, bytes]) -> Path:
     """Downloaded a second time."""
-    return _plain(folder, {"ngram (1).py": solved["ngram.py"], "metrics.py": solved["metrics.py"]})
+    return _plain(folder, {**_without(solved, "ngram.py"), "ngram (1).py": solved["ngram.py"]})
 
 
 def text_ending(folder: Path, solved: Mapping[str, bytes]) -> Path:
     """With the ending that a browser or an editor adds."""
-    return _plain(folder, {"ngram.py.txt": solved["ngram.py"], "metrics.py": solved["metrics.py"]})
+    return _plain(folder, {**_without(solved, "ngram.py"), "ngram.py.txt": solved["ngram.py"]})
 
 
 def notebook_instead(folder: Path, solved: Mapping[str, bytes]) -> Path:
     """The work is in a notebook."""
-    return _plain(folder, {"metrics.ipynb": _NOTEBOOK, "ngram.py": solved["ngram.py"]})
+    return _plain(folder, {**_without(solved, "metrics.py"), "metrics.ipynb": _NOTEBOOK})
 
 
 def wrapped_folder(folder: Path, solved: Mapping[str, bytes]) -> Path:
@@ -235,7 +245,7 @@ def notebook(folder: Path, solved: Mapping[str, bytes]) -> Path:
 
 def half_a_gigabyte(folder: Path, solved: Mapping[str, bytes]) -> Path:
     """500 MB of zeros, which take no room on this disk."""
-    _plain(folder, {"ngram.py": solved["ngram.py"]})
+    _plain(folder, _without(solved, "metrics.py"))
     with (folder / "metrics.py").open("wb") as file:
         file.truncate(500_000_000)
     return folder
@@ -243,7 +253,7 @@ def half_a_gigabyte(folder: Path, solved: Mapping[str, bytes]) -> Path:
 
 def zip_bomb(folder: Path, solved: Mapping[str, bytes]) -> Path:
     """A small zip with a large file."""
-    path = _zip(folder, {"ngram.py": solved["ngram.py"]})
+    path = _zip(folder, _without(solved, "metrics.py"))
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("metrics.py", "w") as member:
         for _ in range(200):
             member.write(bytes(1_000_000))
@@ -252,7 +262,7 @@ def zip_bomb(folder: Path, solved: Mapping[str, bytes]) -> Path:
 
 def zip_bomb_that_lies(folder: Path, solved: Mapping[str, bytes]) -> Path:
     """The same, with a table of contents that says 100 bytes."""
-    path = _zip(folder, {"ngram.py": solved["ngram.py"], "metrics.py": bytes(20_000_000)})
+    path = _zip(folder, {**_without(solved, "metrics.py"), "metrics.py": bytes(20_000_000)})
     path.write_bytes(path.read_bytes().replace((20_000_000).to_bytes(4, "little"), (100).to_bytes(4, "little")))
     return path
 

@@ -85,7 +85,8 @@ def test_x_is_put_back_exactly(student, rng, check, eps):
     """Afterwards every entry of x is what it was, to the last bit."""
     values = uneven(rng, (3, 5)) * 10.0 ** rng.integers(-9, 9, size=(3, 5))
     x = student.put(values)
-    student.gradcheck.numerical_gradient(student.testing.Polynomial([(1.0, [1] * 15)]), x, eps)
+    got = student.gradcheck.numerical_gradient(student.testing.Polynomial([(1.0, [1] * 15)]), x, eps)
+    check.array(got, "the gradient", shape=(3, 5))
     check.equal(student.get(x).tolist(), values.tolist(), "x afterwards")
 
 
@@ -255,7 +256,8 @@ def test_input_and_parameters_stay(student, rng, check):
     """The input and the data of the parameters are what they were."""
     a, scale, shift = stretch(rng)
     module, given = student.testing.Stretch(scale, shift), student.put(a)
-    student.gradcheck.check_module(module, given, student.testing.random_numbers(14))
+    errors = student.gradcheck.check_module(module, given, student.testing.random_numbers(14))
+    check.equal(sorted(errors), ["a", "scale", "shift"], "the names of the errors")
     for got, want, name in (
         (student.get(given), a, "the input"),
         (module.scale.data, scale, "scale.data"),
