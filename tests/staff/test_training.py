@@ -261,7 +261,7 @@ def test_an_epoch_of_training(tmp_path: Path) -> None:
     assert len(agreement) == 7
     assert agreement[0] > 0.99
     assert agreement[1] > 0.75
-    assert last == f"the weights are in {tmp_path / 'w.npz'}: hand them in"
+    assert last == f"the weights of the best epoch are in {tmp_path / 'w.npz'}: hand them in"
     assert size(weights.load_weights(tmp_path / "w.npz")) == 11_640
 
 
