@@ -393,3 +393,31 @@ class Formula:
         several = isinstance(x, (list, tuple))
         self.seen.append([getattr(part, "tangent", None) for part in x] if several else getattr(x, "tangent", None))
         return self.function(x)
+
+
+# For the RNN: decoding.
+
+
+class StepTable:
+    """A step function whose logits are written down: ``StepTable({(1,): [..], (1, 4): [..]})``.
+
+    Its state is a tuple of the words that it has read. Pass ``()`` as the state to start with.
+
+    Args:
+        table: ``{words read: logits}``.
+        other: the logits after anything that the table does not hold; None for KeyError.
+
+    Attributes:
+        asked: each ``(word, state)`` that it was called with, in order.
+    """
+
+    def __init__(self, table: Mapping[tuple[int, ...], Any], other: Any = None) -> None:
+        self.table = table
+        self.other = other
+        self.asked: list[tuple[int, tuple[int, ...]]] = []
+
+    def __call__(self, word: int, state: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...]]:
+        self.asked.append((int(word), state))
+        read = (*state, int(word))
+        logits = self.table[read] if self.other is None else self.table.get(read, self.other)
+        return np.array(logits, dtype=float), read

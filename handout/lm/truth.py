@@ -10,10 +10,10 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
 
-from .farm import ANIMALS, K_WEIGHTS, PREPOSITIONS, SINGULAR, Derivation, Noun
+from .farm import ANIMALS, K_WEIGHTS, PREPOSITIONS, SINGULAR, Derivation, Noun, verb_form
 from .types import Sentence
+from .vocab import EOS
 
 
 def parse(sentence: Sentence) -> Derivation | None:
@@ -83,26 +83,39 @@ def token_log_probabilities(sentence: Sentence, k_weights: Sequence[float] = K_W
 
     ValueError for a sentence of probability 0.
     """
+    rows = next_words(sentence, k_weights)
+    return [math.log(row[word]) for word, row in zip((*sentence, EOS), rows, strict=True)]
+
+
+def next_words(sentence: Sentence, k_weights: Sequence[float] = K_WEIGHTS) -> list[dict[str, float]]:
+    """The true distribution of each word of a sentence, and of ``</s>``, given all words before it.
+
+    A distribution is ``{word: probability}``, without words of probability 0. ValueError for a sentence of probability
+    0, after whose words there is no truth.
+    """
     found = parse(sentence)
     if found is None or probability(sentence, k_weights) == 0:
         raise ValueError(f"not a sentence of the language: {' '.join(sentence)}")
-    k, habits = len(found.attractors), ANIMALS[found.subject.animal]
-    at_least = [sum(k_weights[j:]) for j in range(k + 2)]  # P(k >= j)
-    probabilities = [
-        1.0,  # the
-        1 / 16,
-        *(p for j in range(k) for p in (at_least[j + 1] / at_least[j] / 3, 1.0, 1 / 16)),
-        k_weights[k] / at_least[k] * habits.verbs[found.verb],
-        *phrase_probabilities(found.object, habits.objects[found.verb]),
-        *phrase_probabilities(found.when, habits.when),
-        1.0,  # the full stop
-        1.0,  # </s>
-    ]
-    return [math.log(p) for p in probabilities]
+    habits = ANIMALS[found.subject.animal]
+    noun = dict.fromkeys(nouns(), 1 / 16)
+    rows = [{"the": 1.0}, noun]
+    for j in range(len(found.attractors) + 1):
+        more = sum(k_weights[j + 1 :]) / sum(k_weights[j:])  # P(k > j) / P(k >= j): whether a phrase follows
+        row = {verb_form(verb, found.plural): (1 - more) * p for verb, p in habits.verbs.items()}
+        rows += [row | dict.fromkeys(PREPOSITIONS, more / 3), {"the": 1.0}, noun]
+    del rows[-2:]  # after the last of these rows comes a verb
+    rows += phrase_words(found.object, habits.objects[found.verb]) + phrase_words(found.when, habits.when)
+    return [{word: p for word, p in row.items() if p > 0} for row in (*rows, {".": 1.0}, {EOS: 1.0})]
 
 
-def phrase_probabilities(phrase: str, phrases: dict[str, float]) -> list[float]:
-    """p(word | the words of the phrase before it) for each word: from the masses of all phrases that begin alike."""
+def phrase_words(phrase: str, phrases: dict[str, float]) -> list[dict[str, float]]:
+    """The distribution of each word of a phrase given those before it: from all phrases that begin alike."""
     words = phrase.split()
-    mass = [sum(p for other, p in phrases.items() if other.split()[:i] == words[:i]) for i in range(len(words) + 1)]
-    return [longer / shorter for shorter, longer in pairwise(mass)]
+    rows = []
+    for i in range(len(words)):
+        row: dict[str, float] = {}
+        for other, p in phrases.items():
+            if other.split()[:i] == words[:i]:
+                row[other.split()[i]] = row.get(other.split()[i], 0.0) + p
+        rows.append({word: p / sum(row.values()) for word, p in row.items()})
+    return rows

@@ -95,3 +95,53 @@ class RNNParams:
     W_hh: Any
     W_hy: Any
     b_y: Any
+
+
+@dataclass
+class RNNCache:
+    """What the forward pass keeps for the backward pass: B sequences of T words.
+
+    Attributes:
+        inputs: (B, T), the ids of the words that were read.
+        x: (B, T, d), their embeddings.
+        h: (B, T + 1, H), the states: ``h[:, 0]`` is h0, ``h[:, t + 1]`` the state after word t.
+    """
+
+    inputs: np.ndarray
+    x: np.ndarray
+    h: np.ndarray
+
+
+@dataclass
+class StepGradients:
+    """The gradients of the loss by everything that goes into one step.
+
+    Attributes:
+        x: (B, d), by the input of the step.
+        h_prev: (B, H), by the state before it.
+        W_xh, b_h, W_hh: by these parameters, of their shapes: the share of this one step.
+    """
+
+    x: np.ndarray
+    h_prev: np.ndarray
+    W_xh: np.ndarray
+    b_h: np.ndarray
+    W_hh: np.ndarray
+
+
+@dataclass
+class RNNGradients:
+    """The gradients of the loss by all parameters, each of its parameter's shape, and by the first state.
+
+    Attributes:
+        E, W_xh, b_h, W_hh, W_hy, b_y: as in ``RNNParams``.
+        h0: (B, H).
+    """
+
+    E: np.ndarray
+    W_xh: np.ndarray
+    b_h: np.ndarray
+    W_hh: np.ndarray
+    W_hy: np.ndarray
+    b_y: np.ndarray
+    h0: np.ndarray
