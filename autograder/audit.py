@@ -250,7 +250,8 @@ def _grade(trial: Trial, home: Path, secret: bytes | None, host: Host) -> Graded
             file = Path(folder, path)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
-        return grade(Path(folder), home, secret=secret, items=trial.items, tests=trial.tests, host=host)
+        enough = trial.kind == "mistakes"  # whether an item loses is all that is asked
+        return grade(Path(folder), home, secret=secret, items=trial.items, tests=trial.tests, host=host, enough=enough)
 
 
 def _try_attack(

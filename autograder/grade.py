@@ -73,6 +73,7 @@ def grade(
     tests: Sequence[str] = (),
     host: Host | None = None,
     budgets: Mapping[str, float] | None = None,
+    enough: bool = False,
 ) -> Graded:
     """Grade a folder or a zip in isolation.
 
@@ -86,6 +87,7 @@ def grade(
         tests: only these tests, as "file::function".
         budgets: seconds in place of those of assignment.toml, by name.
         host: runs the session; None for one of its own. A caller with many submissions keeps one.
+        enough: do not try an item any further once it has lost points.
 
     Raises:
         InputError: the submission, the home or the results path is unusable.
@@ -96,7 +98,7 @@ def grade(
     secret = secret or secret_of(home)
     with home_of(home, assignment, secret) as home, staged(submission, home, assignment) as (staging, taken):
         job = make_job(assignment, home, staging, taken, results or staging / "results.json", secret, items, tests)
-        job = msgspec.structs.replace(job, budgets=dict(budgets or {}))
+        job = msgspec.structs.replace(job, budgets=dict(budgets or {}), enough=enough)
         try:  # those of an earlier run must not be taken for this one's
             Path(job.results).unlink(missing_ok=True)
         except OSError as error:

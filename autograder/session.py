@@ -62,6 +62,7 @@ class Job(msgspec.Struct, frozen=True):
         minimum: the rung of the sandbox ladder below which nothing is graded; empty for none.
         budgets: seconds in place of those of assignment.toml ("call", "test", ...), so that hanging attacks hang less.
         shuffle: run the tests in an order drawn from this seed, to show that it does not matter.
+        enough: an item that has lost is not tried any further (for the audit, which asks for nothing else).
     """
 
     home: str
@@ -75,6 +76,7 @@ class Job(msgspec.Struct, frozen=True):
     minimum: str = ""
     budgets: dict[str, float] = {}
     shuffle: int | None = None
+    enough: bool = False
 
 
 @dataclass
@@ -92,6 +94,7 @@ class Isolated:
     finished: bool = False
     collected: bool = True
     unwritten: str = ""  # why results.json is not up to date
+    lost: set[str] = field(default_factory=set)  # items of which a test did not pass
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -122,6 +125,8 @@ class Isolated:
         """Do not even start a test whose time is used up."""
         case = item.stash.get(feedback.CASE, None)
         refusal = self.deadlines.refusal(case.item) if case is not None else "no graded test"
+        if case is not None and self.job.enough and case.item in self.lost:
+            refusal = "the item has lost already"
         if not refusal:
             _watch(self.assignment.budgets.item + SPARE_SECONDS)
             return None
@@ -195,6 +200,8 @@ class Isolated:
         return self.pool.open(item)
 
     def _after(self, case: Case, outcome: Outcome) -> None:
+        if outcome.state != scores.PASSED:
+            self.lost.add(case.item)
         self.save()
 
     def not_run(self) -> int:

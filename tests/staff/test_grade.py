@@ -363,6 +363,36 @@ def test_chosen_tests_only_are_graded(tmp_path: Path) -> None:
     assert not run.failed
 
 
+def test_an_item_that_has_lost_is_tried_no_further_where_that_is_enough(tmp_path: Path) -> None:
+    """Its first test that does not pass ends it; every other item is tried in full."""
+    wrong = write_submission(tmp_path / "wrong", POCKET, {"alpha.py": HALF_RIGHT})
+    whole, enough = run_and_read(wrong, POCKET), run_and_read(wrong, POCKET, enough=True)
+    assert enough.scores == whole.scores
+    states = {slug: list(row.tests.values()) for slug, row in enough.rows.items()}
+    first = states["double"].index(scores.FAILED)
+    assert set(states["double"][first + 1 :]) == {scores.LATE}
+    assert len(states["double"]) > first + 1
+    assert {slug: row.tests for slug, row in enough.rows.items() if slug != "double"} == {
+        slug: row.tests for slug, row in whole.rows.items() if slug != "double"
+    }
+
+
+HALF_RIGHT = """
+def double(x):
+    return x
+
+
+def mean(values):
+    if not values:
+        raise ValueError("the mean of nothing")
+    return sum(values) / len(values)
+
+
+def span(values):
+    return max(values) - min(values)
+"""
+
+
 def test_nothing_is_left_in_the_temporary_folder(tmp_path: Path) -> None:
     """Staged files go when the run ends, and when it does not begin."""
     (tmp_path / "empty").mkdir()
