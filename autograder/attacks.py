@@ -70,7 +70,7 @@ LAYERS = {
     "T": "how tests are written and compared",
     "V": "what is shown to whom",
 }
-BYSTANDERS = 6  # items that an attack has nothing to do with and is graded on nevertheless
+BYSTANDERS = 4  # items that an attack has nothing to do with and is graded on nevertheless
 BUDGETS: Mapping[str, float] = {"call": 1.0, "test": 5.0, "item": 10.0}  # hanging attacks hang less
 STATES = (scores.FAILED, scores.LATE, scores.CANNOT_IMPORT, scores.NOT_STARTED, scores.WAITING, scores.NOT_RUN)
 GONE_SECONDS = 3.0  # a large process takes a while to die

@@ -62,7 +62,8 @@ class Job(msgspec.Struct, frozen=True):
         minimum: the rung of the sandbox ladder below which nothing is graded; empty for none.
         budgets: seconds in place of those of assignment.toml ("call", "test", ...), so that hanging attacks hang less.
         shuffle: run the tests in an order drawn from this seed, to show that it does not matter.
-        enough: an item that has lost is not tried any further (for the audit, which asks for nothing else).
+        enough: an item that has lost is not tried any further, and results.json is written at the end only (for the
+            audit, which asks for nothing else and loses nothing with it).
     """
 
     home: str
@@ -202,7 +203,8 @@ class Isolated:
     def _after(self, case: Case, outcome: Outcome) -> None:
         if outcome.state != scores.PASSED:
             self.lost.add(case.item)
-        self.save()
+        if not self.job.enough:
+            self.save()
 
     def not_run(self) -> int:
         """How many tests that should run have not."""
@@ -259,7 +261,7 @@ def run(job: Job) -> int:
     elif plugin.not_run():  # whatever ends pytest without a word, such as pytest.exit
         plugin.faults.append(f"{plugin.not_run()} tests were not run")
     document = plugin.document()
-    plugin.save(durable=True)
+    plugin.save(durable=not job.enough)
     if plugin.unwritten:
         plugin.faults.append(f"results.json lacks the end of this run: {plugin.unwritten}")
     _tell_staff(plugin)
