@@ -22,23 +22,25 @@ GOALS = (Goal("all at once", "one at a time", 1 / 15),)
 
 
 def all_at_once(package: ModuleType, params: Any, uniforms: np.ndarray) -> list[list[int]]:
-    """A step of all sentences is one product; a sentence that has ended goes on unheard."""
+    """A step of all sentences that have not ended is one product."""
     rnn, decoding = (importlib.import_module(f".{name}", package.__name__) for name in ("rnn", "decoding"))
+    rows = np.full(uniforms.shape, decoding.EOS_ID)
+    alive = np.arange(len(uniforms))
     words = np.full(len(uniforms), decoding.BOS_ID)
     h = np.zeros((len(uniforms), len(params.b_h)))
-    never = [decoding.PAD_ID, decoding.BOS_ID]
-    written = []
-    for u in uniforms.T:
+    bias = params.b_y.copy()
+    bias[[decoding.PAD_ID, decoding.BOS_ID]] = -np.inf  # never written
+    for t in range(uniforms.shape[1]):
         h = rnn.rnn_step_forward(params.E[words], h, params)
-        logits = h @ params.W_hy.T + params.b_y
-        logits[:, never] = -np.inf
-        probs = np.exp(logits - logits.max(axis=1, keepdims=True))
-        cumulative = np.cumsum(probs / probs.sum(axis=1, keepdims=True), axis=1)
-        words = np.minimum((cumulative <= u[:, None]).sum(axis=1), probs.shape[1] - 1)
-        written.append(words)
-        if (np.array(written) == decoding.EOS_ID).any(axis=0).all():
-            break
-    rows = np.stack(written, axis=1)
+        cumulative = h @ params.W_hy.T
+        cumulative += bias
+        cumulative -= cumulative.max(axis=1, keepdims=True)
+        np.exp(cumulative, out=cumulative)
+        np.cumsum(cumulative, axis=1, out=cumulative)
+        words = np.count_nonzero(cumulative <= uniforms[alive, t, None] * cumulative[:, -1:], axis=1)
+        rows[alive, t] = words
+        going_on = words != decoding.EOS_ID
+        alive, words, h = alive[going_on], words[going_on], h[going_on]
     ends = np.where((rows == decoding.EOS_ID).any(axis=1), (rows == decoding.EOS_ID).argmax(axis=1), rows.shape[1])
     return [row[:end].tolist() for row, end in zip(rows, ends, strict=True)]
 
