@@ -60,7 +60,9 @@ def rnn_forward(inputs: np.ndarray, params: RNNParams, h0: np.ndarray | None = N
     from_x = x @ params.W_xh.T + params.b_h  # for all steps at once; only the recurrence needs a loop
     for t in range(T):
         h[:, t + 1] = np.tanh(from_x[:, t] + h[:, t] @ params.W_hh.T)
-    return h[:, 1:] @ params.W_hy.T + params.b_y, RNNCache(inputs, x, h)
+    logits = h[:, 1:].reshape(B * T, h.shape[2]) @ params.W_hy.T  # as rows: one product, not one a sentence
+    logits += params.b_y
+    return logits.reshape(B, T, len(params.b_y)), RNNCache(inputs, x, h)
     # END SOLUTION
 
 
@@ -83,14 +85,16 @@ def masked_cross_entropy(logits: np.ndarray, targets: np.ndarray, mask: np.ndarr
     """
     # BEGIN SOLUTION masked_loss
     count = max(int(mask.sum()), 1)
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    exps = np.exp(shifted)
-    total = exps.sum(axis=-1, keepdims=True)
+    weights = (mask / count).astype(logits.dtype)
     row, time = np.indices(targets.shape)
-    losses = np.log(total[..., 0]) - shifted[row, time, targets]
-    dlogits = exps / total
-    dlogits[row, time, targets] -= 1
-    dlogits *= (mask / count)[..., None]
+    # One new array of this size: the shifted logits, then their exponentials, then the gradient.
+    dlogits = logits - logits.max(axis=-1, keepdims=True)
+    at_target = dlogits[row, time, targets]
+    np.exp(dlogits, out=dlogits)
+    total = dlogits.sum(axis=-1)
+    losses = np.log(total) - at_target
+    dlogits *= (weights / total)[..., None]
+    dlogits[row, time, targets] -= weights
     return float(losses[mask].sum()) / count, dlogits
     # END SOLUTION
 
@@ -140,7 +144,7 @@ def rnn_backward(dlogits: np.ndarray, cache: RNNCache, params: RNNParams) -> RNN
     inputs, x, h = cache.inputs, cache.x, cache.h
     B, T, V = dlogits.shape
     rows, states = dlogits.reshape(B * T, V), h[:, 1:].reshape(B * T, -1)
-    dh_out = dlogits @ params.W_hy  # the share of the logits, for all steps at once
+    dh_out = (rows @ params.W_hy).reshape(h[:, 1:].shape)  # the share of the logits, for all steps at once
     dx = np.empty_like(x)
     dW_xh, db_h, dW_hh = np.zeros_like(params.W_xh), np.zeros_like(params.b_h), np.zeros_like(params.W_hh)
     dh_next = np.zeros_like(h[:, 0])
