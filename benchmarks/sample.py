@@ -28,19 +28,20 @@ def all_at_once(package: ModuleType, params: Any, uniforms: np.ndarray) -> list[
     alive = np.arange(len(uniforms))
     words = np.full(len(uniforms), decoding.BOS_ID)
     h = np.zeros((len(uniforms), len(params.b_h)))
-    bias = params.b_y.copy()
+    bias = params.b_y[:, None].copy()
     bias[[decoding.PAD_ID, decoding.BOS_ID]] = -np.inf  # never written
     for t in range(uniforms.shape[1]):
         h = rnn.rnn_step_forward(params.E[words], h, params)
-        cumulative = h @ params.W_hy.T
+        cumulative = params.W_hy @ h.T  # a column a sentence: maxima and sums go along rows, over all sentences at once
         cumulative += bias
-        cumulative -= cumulative.max(axis=1, keepdims=True)
+        cumulative -= cumulative.max(axis=0)
         np.exp(cumulative, out=cumulative)
-        np.cumsum(cumulative, axis=1, out=cumulative)
-        words = np.count_nonzero(cumulative <= uniforms[alive, t, None] * cumulative[:, -1:], axis=1)
+        np.cumsum(cumulative, axis=0, out=cumulative)
+        words = np.count_nonzero(cumulative <= uniforms[alive, t] * cumulative[-1], axis=0)
         rows[alive, t] = words
         going_on = words != decoding.EOS_ID
-        alive, words, h = alive[going_on], words[going_on], h[going_on]
+        if not going_on.all():
+            alive, words, h = alive[going_on], words[going_on], h[going_on]
     ends = np.where((rows == decoding.EOS_ID).any(axis=1), (rows == decoding.EOS_ID).argmax(axis=1), rows.shape[1])
     return [row[:end].tolist() for row, end in zip(rows, ends, strict=True)]
 
