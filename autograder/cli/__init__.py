@@ -15,6 +15,7 @@ import click
 from .. import __version__
 from ..feedback.errors import GraderError, InputError
 from .auditing import audit
+from .authoring import new, quiz
 from .building import build, simulate
 from .common import BAD_INPUT, GRADER_FAILED, INTERRUPTED, legal
 from .grading import debug, grade
@@ -62,5 +63,5 @@ def main(context: click.Context, home: Path | None) -> None:
     context.obj = home
 
 
-for command in (grade, debug, build, simulate, audit):
+for command in (grade, debug, build, simulate, audit, new, quiz):
     main.add_command(command)

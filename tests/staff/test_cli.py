@@ -54,14 +54,19 @@ def temporary() -> Iterator[Path]:
 
 # --- help
 
-COMMANDS = sorted(main.commands)
+# "new item" is a command of a command
+COMMANDS = {
+    " ".join(filter(None, (name, inner))): found
+    for name, command in sorted(main.commands.items())
+    for inner, found in (command.commands if isinstance(command, click.Group) else {"": command}).items()
+}
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=COMMANDS)
 def test_every_command_has_help_with_an_example(command: str) -> None:
     """--help says what it does and shows a line to paste."""
     assert examples(command)
-    described = main.commands[command]
+    described = COMMANDS[command]
     assert described.help
     for option in described.params:
         if isinstance(option, click.Option):
@@ -72,13 +77,13 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
 def test_the_examples_are_commands_that_parse(command: str) -> None:
     """No example names an option that does not exist."""
     for example in examples(command):
-        with main.commands[command].make_context(command, example.split()) as context:
+        with COMMANDS[command].make_context(command, example.split()) as context:
             assert context.params
 
 
 def examples(command: str) -> list[str]:
     """The arguments of each example in a command's help."""
-    result = call(command, "--help", home=None)
+    result = call(*command.split(), "--help", home=None)
     assert result.exit_code == 0
     _, _, after = result.stdout.partition("Example")
     return re.findall(rf"^ +autograder {command}\b ?(.*)", after, re.MULTILINE)
@@ -87,7 +92,7 @@ def examples(command: str) -> list[str]:
 def test_help_names_every_command() -> None:
     """The first page has a line for each."""
     text = call("--help", home=None).stdout
-    for command in COMMANDS:
+    for command in main.commands:
         assert re.search(rf"^  {command}  +[A-Z]", text, re.MULTILINE)
 
 
