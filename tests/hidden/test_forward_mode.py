@@ -76,6 +76,28 @@ def test_operators_change_nothing(student, check, rng):
 
 
 @item("dual_numbers")
+@pytest.mark.parametrize(("by", "slope"), [("a", 138.83381924198252), ("b", 645.5772594752187)], ids=["by-a", "by-b"])
+def test_the_expression_of_micrograds_readme(student, check, by, slope):
+    """a = -4 and b = 2 give 24.7041, with the derivatives 138.8338 and 645.5773; a cube is a product here."""
+    a, b = (student.forward_mode.Dual(value, float(by == name)) for name, value in (("a", -4.0), ("b", 2.0)))
+    c, d = a + b, a * b + b * b * b
+    c = c + (c + 1)
+    c = c + (1 + c + (-a))
+    d = d + d * 2  # and relu(b + a), which is 0: b + a is -2
+    d = d + (3 * d + (b - a))  # relu(b - a): b - a is 6
+    e = c - d
+    f = e * e
+    pair(check, f / 2.0 + 10.0 / f, 24.70408163265306, slope, "the expression")
+
+
+@item("dual_numbers")
+def test_the_logarithm_of_arena(student, check):
+    """At 1, e and e^e, with a tangent of 2: 2, 2/e and 2/e^e."""
+    for x in (1.0, math.e, math.e**math.e):
+        pair(check, student.forward_mode.log(student.forward_mode.Dual(x, 2.0)), math.log(x), 2 / x, "log")
+
+
+@item("dual_numbers")
 @weight(3)
 @pytest.mark.parametrize("name", list(FUNCTIONS), ids=list(FUNCTIONS))
 def test_functions_follow_the_chain_rule(student, check, rng, name):

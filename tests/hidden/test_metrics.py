@@ -64,7 +64,7 @@ def test_perplexity_is_its_exponential(student, rng, check, n):
 
 
 @item("perplexity")
-@pytest.mark.parametrize("size", [1, 7, 54], ids=["one", "seven", "fifty-four"])
+@pytest.mark.parametrize("size", [1, 7, 27, 54], ids=["one", "seven", "letters", "fifty-four"])
 def test_perplexity_of_a_uniform_model_is_the_size_of_its_vocabulary(student, rng, check, size):
     """A model that gives each of V words 1/V has perplexity V on any text of these words."""
     vocabulary = ["</s>", *(f"word{i}" for i in range(size - 1))]
@@ -115,6 +115,51 @@ def test_the_order_of_the_sentences_does_not_matter(student, rng, check):
     model = student.testing.TableModel(table, order=3)
     for version in (sentences[::-1], [sentences[i] for i in rng.permutation(len(sentences))], sentences * 2):
         check.close(student.metrics.perplexity(model, version), expected, "the perplexity")
+
+
+# The entropy tests of nltk.lm: a text, the probabilities of its events, and whether they are of words alone. nltk
+# gives entropies in bits. Its unigram text has <s> as a word, which is "S" here.
+NLTK = {
+    "mle-bigrams": ("a b <unk> a d", [1 / 2, 1 / 2, 1 / 2, 1 / 3, 1 / 2, 1 / 2]),  # 1.0975 bits, 2.1398
+    "mle-unigrams": ("S a c <unk> d c", [2 / 14, 2 / 14, 1 / 14, 3 / 14, 2 / 14, 1 / 14, 2 / 14]),  # 3.0095, 8.0529
+    # 4.0917, 17.0504
+    "lidstone": ("a c <unk> d c", [1.1 / 2.8, 0.1 / 2.8, 0.1 / 1.8, 0.1 / 3.8, 0.1 / 2.8, 0.1 / 1.8]),
+    "laplace": ("a c <unk> d c", [2 / 10, 1 / 10, 1 / 9, 1 / 11, 1 / 10, 1 / 9]),  # 3.1275, 8.7393
+    "mle-unseen": ("a c d", [1 / 2, 0, 1, 1 / 2]),  # infinite
+}
+
+
+@item("perplexity")
+@pytest.mark.parametrize("name", NLTK, ids=list(NLTK))
+def test_entropies_of_nltk(student, check, name):
+    """The texts and models of nltk.lm's own tests: the cross-entropy in nats, and its perplexity, which has no base."""
+    sentence, probabilities = NLTK[name][0].split(), NLTK[name][1]
+    words = ["<s>", *sentence, "</s>"]
+    table = {}
+    for context, word, p in zip(words[:-1], words[1:], probabilities, strict=True):
+        table.setdefault(() if name == "mle-unigrams" else (context,), {})[word] = p
+    model = student.testing.TableModel(table)
+    nats = inf if 0 in probabilities else -fsum(map(log, probabilities)) / len(probabilities)
+    check.close(student.metrics.cross_entropy(model, [sentence]), nats, "the cross-entropy")
+    check.close(student.metrics.perplexity(model, [sentence]), exp(nats), "the perplexity")
+
+
+@item("perplexity")
+def test_perplexity_of_a_markov_chain(student, check):
+    """A text in which each word is followed as often as the chain says has the entropy rate of the chain."""
+    chain = {
+        ("<s>",): {"ant": 1 / 2, "bee": 1 / 2},
+        ("ant",): {"ant": 1 / 2, "bee": 1 / 4, "</s>": 1 / 4},
+        ("bee",): {"ant": 1 / 4, "</s>": 3 / 4},
+    }
+    # 14 sentences: of 14 beginnings 7 and 7, of 20 ants 10, 5 and 5, of 12 bees 3 and 9
+    sentences = [["bee"]] * 4 + [["bee", "ant"]] * 3 + [["ant", "bee"]] * 4 + [["ant"] * 5 + ["bee"]]
+    sentences += [["ant"] * 4] * 2
+    times = {"<s>": 14, "ant": 20, "bee": 12}
+    rate = -fsum(times[c] / 46 * p * log(p) for (c,), row in chain.items() for p in row.values())
+    model = student.testing.TableModel(chain)
+    check.close(student.metrics.cross_entropy(model, sentences), rate, "the cross-entropy")
+    check.close(student.metrics.perplexity(model, sentences), exp(rate), "the perplexity")
 
 
 @item("perplexity")

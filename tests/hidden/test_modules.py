@@ -433,6 +433,19 @@ def test_softmax_cross_entropy_along_a_direction(student, reference, rng, check)
 
 
 @item("softmax_cross_entropy")
+def test_the_best_logits_are_the_logarithms_of_the_frequencies(student, rng, check):
+    """Where all rows have the logits log(count / total), the rows' gradients sum to 0 and the loss is the entropy."""
+    counts = rng.permutation([1, 2, 3, 5, 9])
+    p, targets = counts / counts.sum(), rng.permutation(np.repeat(np.arange(5), counts))
+    a = np.log(p) + rng.normal(size=(len(targets), 1))
+    module, entropy = student.modules.SoftmaxCrossEntropy(targets), -float(np.sum(p * np.log(p)))
+    check.close(module.forward(a), entropy, "the loss")
+    g_a = check.array(module.backward(a, entropy, 1.0), "the gradient by a", a.shape)
+    check.close(g_a.sum(axis=0), np.zeros(5), "the sum of the gradients of all rows", atol=1e-13)
+    check.close(np.abs(g_a).sum(), float(2 * (1 - p[targets]).mean()), "the sum of the sizes of all its entries")
+
+
+@item("softmax_cross_entropy")
 def test_softmax_cross_entropy_leaves_its_arguments_alone(student, reference, rng, check):
     """forward and backward change neither the logits nor the targets, and remember nothing of other calls."""
     a, ids = rng.normal(size=(4, 3)), np.array([1, 1, 2, 0])

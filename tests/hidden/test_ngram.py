@@ -104,6 +104,23 @@ def test_sentences_may_be_tuples_and_are_not_changed(student, reference, rng, ch
 
 
 @item("count_ngrams")
+def test_counts_of_nltks_text(student, check):
+    """The two sentences of nltk.lm's own tests. We do not count <s>: 12 words and ends, where nltk has 14."""
+    sentences = [list("abcd"), ["<unk>", "<unk>", "a", "d", "b", "<unk>"]]  # "e g a d b e" with unknown words replaced
+    unigrams = {"a": 2, "b": 2, "c": 1, "d": 2, "</s>": 2, "<unk>": 3}
+    bigrams = {
+        ("<s>",): {"a": 1, "<unk>": 1},
+        ("a",): {"b": 1, "d": 1},
+        ("b",): {"c": 1, "<unk>": 1},
+        ("c",): {"d": 1},
+        ("d",): {"</s>": 1, "b": 1},
+        ("<unk>",): {"<unk>": 1, "a": 1, "</s>": 1},
+    }
+    check.equal(student.ngram.count(sentences, 1), {(): unigrams}, "the counts of words")
+    check.equal(student.ngram.count(sentences, 2), bigrams, "the counts of bigrams")
+
+
+@item("count_ngrams")
 def test_each_call_counts_anew(student, reference, rng, check):
     """What was counted before plays no part in the next call, whatever its n."""
     one, two = text(rng, sentences=3), text(rng, sentences=3)
@@ -125,6 +142,63 @@ def test_mle_is_the_relative_frequency(student, reference, rng, check, n):
         for word in (*WORDS, "</s>"):
             exact = Fraction(row.get(word, 0), sum(row.values()))
             check.close(prob(word, context), float(exact), "p(word | context)")
+
+
+# The Berkeley Restaurant Project (Jurafsky and Martin, chapter 3): how often each of eight words occurs, and how often
+# each of the eight comes after it. "..." stands for all words that are not printed there.
+EIGHT = ("i", "want", "to", "eat", "chinese", "food", "lunch", "spend")
+RESTAURANT = {
+    "i": (2533, 5, 827, 0, 9, 0, 0, 0, 2),
+    "want": (927, 2, 0, 608, 1, 6, 6, 5, 1),
+    "to": (2417, 2, 0, 4, 686, 2, 0, 6, 211),
+    "eat": (746, 0, 0, 2, 0, 16, 2, 42, 0),
+    "chinese": (158, 1, 0, 0, 0, 0, 82, 1, 0),
+    "food": (1093, 15, 0, 15, 0, 1, 4, 0, 0),
+    "lunch": (341, 2, 0, 0, 0, 0, 1, 0, 0),
+    "spend": (278, 1, 0, 1, 0, 0, 0, 0, 0),
+}
+
+
+def restaurant():
+    """Its counts, ``{context: {word: count}}``, without the zeros."""
+    counts = {}
+    for context, (total, *row) in RESTAURANT.items():
+        counts[context,] = {word: times for word, times in zip(EIGHT, row, strict=True) if times}
+        counts[context,]["..."] = total - sum(row)
+    return counts
+
+
+@item("mle")
+def test_mle_of_eight_words_in_a_restaurant(student, check):
+    """All 64 probabilities that Jurafsky and Martin print: 0.33, 0.66, 0.28, 0.52, 0.056 and many zeros among them."""
+    prob = student.ngram.MLE(restaurant()).prob
+    for context, (total, *row) in RESTAURANT.items():
+        for word, times in zip(EIGHT, row, strict=True):
+            check.close(prob(word, (context,)), times / total, f"P({word} | {context})")
+
+
+@item("mle")
+def test_mle_agrees_with_nltk(student, check):
+    """The scores of nltk.lm's own tests. It reads unknown words as <unk> itself; our MLE is asked for <unk>."""
+    bigrams = {("c",): {"d": 1}, ("a",): {"b": 1, "d": 1}, ("<unk>",): {"<unk>": 1, "a": 1, "</s>": 1}}
+    unigrams = {(): {"a": 2, "b": 2, "c": 1, "d": 2, "S": 2, "</s>": 2, "<unk>": 3}}  # nltk counts <s>: "S" here
+    one, two = (student.ngram.MLE(counts) for counts in (unigrams, bigrams))
+    check.close(two.prob("d", ("c",)), 1.0, "P(d | c)")
+    check.close(two.prob("d", ("<unk>",)), 0.0, "P(d | e), e unknown")
+    for word, times in (("a", 2), ("<unk>", 3), ("z", 0)):
+        check.close(one.prob(word, ()), times / 14, f"P({word})")
+    padded_twice = {(): {**unigrams[()], "S": 4, "</s>": 4}}  # its trigram model pads both ends twice: 18 tokens
+    for word, times in (("a", 2), ("<unk>", 3), ("z", 0)):
+        check.close(student.ngram.MLE(padded_twice).prob(word, ()), times / 18, f"P({word}) of 18")
+
+
+@item("mle")
+def test_mle_of_first_letters(student, check):
+    """How 32,033 names begin (the names of makemore, with one mark before and one behind each)."""
+    firsts = {"a": 4410, "b": 1306, "c": 1542, "d": 1690, "e": 1531}
+    prob = student.ngram.MLE({("<s>",): {**firsts, "...": 32033 - sum(firsts.values())}}).prob
+    for letter, times in firsts.items():
+        check.close(prob(letter, ("<s>",)), times / 32033, f"P({letter} | <s>)")
 
 
 @item("mle")
@@ -229,6 +303,20 @@ def test_logprob_is_the_sum_over_the_words_and_the_end(student, reference, rng, 
     for sentence in sentences[:8]:
         exact = fsum(log(table[gram[:-1]][gram[-1]]) for gram in windows(sentence, n))
         check.close(student.ngram.sentence_logprob(model, sentence), exact, "log p(sentence)")
+
+
+@item("sentence_logprob")
+def test_logprob_of_a_sentence_in_a_restaurant(student, check):
+    """Jurafsky and Martin: "i want english food" has the probability .25 * .33 * .0011 * .5 * .68 = 0.000031."""
+    table = {
+        ("<s>",): {"i": 0.25},
+        ("i",): {"want": 0.33},
+        ("want",): {"english": 0.0011},
+        ("english",): {"food": 0.5},
+        ("food",): {"</s>": 0.68},
+    }
+    got = student.ngram.sentence_logprob(student.testing.TableModel(table), "i want english food".split())
+    check.close(got, log(3.0855e-5), "log p(sentence)")
 
 
 @item("sentence_logprob")
@@ -395,6 +483,31 @@ def test_add_one_of_a_restaurant_corpus(student, check):
         ("chinese", "want", Fraction(1, 1604)),
     ):
         check.close(prob(word, (context,)), float(exact), f"P({word} | {context})")
+
+
+@item("add_k")
+def test_add_one_reconstitutes_counts(student, check):
+    """Jurafsky and Martin: 608 times "want to" shrink to 238, 827 times "i want" to 527, 82 "chinese food" to 8.2."""
+    vocabulary = [*EIGHT, "...", "</s>", *(f"word {i}" for i in range(1436))]  # V = 1446
+    prob = student.ngram.AddK(restaurant(), 1, vocabulary).prob
+    for context, word, exact in (
+        ("want", "to", Fraction(609 * 927, 2373)),  # 237.90, a discount of 0.39
+        ("i", "want", Fraction(828 * 2533, 3979)),  # 527.1
+        ("chinese", "food", Fraction(83 * 158, 1604)),  # 8.18, a discount of 0.10
+    ):
+        p = check.number(prob(word, (context,)), f"P({word} | {context})")
+        check.close(p * RESTAURANT[context][0], float(exact), f"the reconstituted count of {context} {word}")
+
+
+@item("add_k")
+@pytest.mark.parametrize("types", [11, 12], ids=["eleven", "twelve"])
+def test_add_one_of_sam(student, reference, check, types):
+    """Jurafsky and Martin's three sentences with </s> among the types, V = 11, and with one more (they have <s>)."""
+    sentences = ["I am Sam".split(), "Sam I am".split(), "I do not like green eggs and ham".split()]
+    vocabulary = sorted({word for sentence in sentences for word in sentence}) + ["</s>", "one more"][: types - 10]
+    prob = student.ngram.AddK(reference.ngram.count(sentences, 2), 1, vocabulary).prob
+    check.close(prob("am", ("I",)), 3 / (3 + types), "P(am | I)")  # 3/14 and 1/5
+    check.close(prob("Sam", ("am",)), 2 / (2 + types), "P(Sam | am)")  # 2/13 and 1/7
 
 
 @item("add_k")

@@ -68,6 +68,16 @@ def test_clipping_exactly_at_the_limit(student, check):
 
 
 @item("clipping")
+def test_clipping_at_a_limit_that_does_not_divide_evenly(student, check):
+    """No bit changes at a norm of exactly max_norm, also where a division by it and a product do not cancel."""
+    arrays = [np.array([32.0, 0.0]), np.array([[32.0]]), np.array([-16.0])]  # all of them together: 49
+    arrays += [np.array([8.0]), np.array([0.0, 4.0]), np.array([4.0]), np.array([[1.0], [0.0]])]  # 1 / 49 * 49 < 1
+    given = put_all(student, arrays)
+    check.close(student.optim.clip_by_global_norm(given, 49.0), 49.0, "the norm", rtol=0, atol=0)
+    check_same(student, check, given, arrays)
+
+
+@item("clipping")
 @pytest.mark.parametrize("kind", ["generator", "tuple"], ids=["generator", "tuple"])
 def test_clipping_of_any_iterable(student, rng, check, kind):
     """Arrays may come from anything that can be gone through once."""

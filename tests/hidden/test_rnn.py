@@ -290,6 +290,18 @@ def test_masked_loss_does_not_see_the_padding(student, rng, check):
 
 
 @item("masked_loss")
+@pytest.mark.parametrize(("steps", "kept"), [(1, 1), (10, 10), (10, 1)], ids=["one-step", "ten-steps", "a-tenth"])
+def test_the_temporal_softmax_of_cs231n(student, rng, check, steps, kept):
+    """Equal logits of ten classes: CS231n adds over time (2.3, 23 and 2.3 a sentence), ours is the mean: log 10."""
+    mask = np.zeros((6, steps), dtype=bool)
+    mask[:, rng.permutation(steps)[:kept]] = True
+    logits, targets = np.full((6, steps, 10), rng.normal()), rng.integers(0, 10, size=(6, steps))
+    loss, _ = check.unpack(student.rnn.masked_cross_entropy(logits, targets, mask), 2)
+    a_sentence = check.number(loss, "the loss") * mask.sum() / len(mask)
+    check.close(a_sentence, kept * float(np.log(10)), "the loss times the predictions of a sentence")
+
+
+@item("masked_loss")
 def test_masked_loss_of_nothing_but_padding(student, reference, rng, check):
     """Where nothing counts the loss is 0.0 and dlogits is zeros; one sentence without predictions adds nothing."""
     logits, targets, mask = predictions(rng, 3, 4, 5)

@@ -248,6 +248,18 @@ def test_gradient_norms_through_an_orthogonal_matrix(student, rng, check, rho):
 
 
 @item("gradient_through_time")
+@pytest.mark.parametrize("largest", [0.5, 0.95, 1.5], ids=["half", "below-one", "above-one"])
+def test_gradient_norms_grow_no_faster_than_the_largest_singular_value(student, rng, check, largest):
+    """Pascanu, Mikolov and Bengio (2013): a step back multiplies by it at most, so below 1 gradients must vanish."""
+    arrays, inputs, target = parameters(rng), rng.integers(0, 6, size=(2, 30)), np.array([4, 1])
+    arrays["W_hh"] *= largest / np.linalg.norm(arrays["W_hh"], 2)
+    params, _ = there(student, arrays)
+    norms = check.array(student.rnn.gradient_norms(inputs, target, params), "the norms", (2, 30))
+    grown = bool(np.all(norms[:, 1:] <= largest * norms[:, :-1] * (1 + 1e-9)))
+    check.that(grown and bool(np.all(norms[:, 0] > 0)), "a norm is larger than the one before it allows")
+
+
+@item("gradient_through_time")
 def test_gradient_norms_change_nothing(student, reference, rng, check):
     """Words, targets and parameters are afterwards what they were before; a second call has the same result."""
     arrays, inputs, target = parameters(rng), rng.integers(0, 6, size=(2, 4)), np.array([3, 0])

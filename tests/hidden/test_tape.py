@@ -380,6 +380,39 @@ def test_backward_sums_over_all_uses(student, rng, check, name):
     check_leaves(check, swept(student, [a, b], steps), gradients(a, b))
 
 
+PUBLISHED = {  # of other engines' tests: leaves, steps, and the gradients by the leaves that are no constants
+    # x = -4 (2 is the constant): z = 2 x + 2 + x; q = relu(z) + z x; y = relu(z z) + q + q x, where z is below 0
+    "micrograd": (
+        [-4.0, 2.0],
+        [
+            *[("mul", 1, 0), ("add", 2, 1), ("add", 3, 0), ("mul", 4, 0)],
+            *[("mul", 4, 4), ("add", 6, 5), ("mul", 5, 0), ("add", 7, 8)],
+        ],
+        [46.0],
+    ),
+    "micrograd-twice": ([1.0], [("add", 0, 0), ("add", 1, 1)], [4.0]),  # b = a + a, c = b + b
+    # F1(x, y) = x + y + 10; 5 F1(F1(0, v), F1(0, v)), and with F1(0, v) for v
+    "minitorch-F1": ([0.0, 10.0, 5.0], [("add", 0, 1), ("add", 3, 3), ("add", 4, 1), ("mul", 2, 5)], [10.0]),
+    "minitorch-F1-deeper": (
+        [0.0, 10.0, 5.0],
+        [("add", 0, 1), ("add", 3, 1), ("add", 4, 4), ("add", 5, 1), ("mul", 2, 6)],
+        [10.0],
+    ),
+    # F2(x, y) = x y + x; 5 F2(5, 10), and 5 F2(10, v) with v = 5 and 10 a constant
+    "minitorch-F2": ([5.0, 10.0, 5.0], [("mul", 0, 1), ("add", 3, 0), ("mul", 2, 4)], [55.0, 25.0]),
+    "minitorch-F2-constant": ([5.0, 10.0, 5.0], [("mul", 1, 0), ("add", 3, 1), ("mul", 2, 4)], [50.0]),
+    "needle": ([6.0, 0.0], [("mul", 0, 0), ("mul", 0, 1), ("add", 2, 3)], [12.0, 6.0]),  # x^2 + x y
+}
+
+
+@item("tape_backward")
+@pytest.mark.parametrize("name", PUBLISHED, ids=list(PUBLISHED))
+def test_backward_of_published_graphs(student, check, name):
+    """Expressions of the tests of micrograd, minitorch and needle, with the gradients that stand there."""
+    leaves, steps, gradients = PUBLISHED[name]
+    check_leaves(check, swept(student, leaves, steps)[: len(gradients)], gradients)
+
+
 @item("tape_backward")
 @weight(3)
 @pytest.mark.parametrize("shape", [(), (1,), (3, 2)], ids=["numbers", "one-entry", "matrices"])
