@@ -8,7 +8,7 @@ every machine, and a new entry of the catalogue moves as few of the others as it
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -20,6 +20,7 @@ from .feedback.assignment import Assignment, Item, load_assignment
 from .feedback.errors import InputError
 
 MOST_CHANGED = 3  # lines, on either side
+SHARE = 3  # so many times more lines has the function: with less, no line is "the wrong one"
 MOST_LINES = 40  # of a function: it should be read, not searched
 
 
@@ -128,7 +129,8 @@ def _edits(shown: tuple[str, ...], right: tuple[str, ...]) -> tuple[Edit, ...] |
         if kind != "equal"
     ]
     most = max(sum(len(edit.wrong) for edit in edits), sum(len(edit.right) for edit in edits))
-    return tuple(edits) if 0 < most <= MOST_CHANGED else None
+    few = most <= 1 or (most <= MOST_CHANGED and SHARE * most <= max(len(shown), len(right)))
+    return tuple(edits) if edits and few else None
 
 
 # --- the choice -------------------------------------------------------------------------------------------------
@@ -145,22 +147,22 @@ def _choose(
         raise InputError(f"{right} right ones are too many: there are {len(good)}, for {total} questions")
     share = right if right is not None else min((total + 1) // 4, len(good))
     chosen = _spread(good, seed)[:share]
-    used = {question.function for question in chosen}
-    fresh = _spread((question for question in wrong if question.function not in used), seed)
-    again = _spread((question for question in wrong if question.function in used), seed)
-    chosen += [*fresh, *again][: total - share]
+    chosen += _spread(wrong, seed, {question.function for question in chosen})[: total - share]
     if len(chosen) < total:
         raise InputError(f"these items give {len(chosen)} questions, not {total}")
     return chosen
 
 
-def _spread(questions: Iterable[Question], seed: int) -> list[Question]:
-    """In an order of the seed's: the first of every function, then the second of every function, and so on."""
+def _spread(questions: Iterable[Question], seed: int, used: Collection[str] = ()) -> list[Question]:
+    """In an order of the seed's: the first of every function, then the second of every function, and so on.
+
+    Functions that are ``used`` have had their first.
+    """
     by_function: dict[str, list[Question]] = {}
     for question in sorted(questions, key=lambda question: _rank(seed, question.id)):
         by_function.setdefault(question.function, []).append(question)
     placed = [
-        (place, _rank(seed, function), question)
+        (place + (function in used), _rank(seed, function), question)
         for function, several in by_function.items()
         for place, question in enumerate(several)
     ]
@@ -215,13 +217,14 @@ def _key(questions: Sequence[Question], command: str) -> str:
             lines += [f"Nothing is wrong (`{question.id}`)."]
             continue
         for edit in question.edits:
-            where = "line " + (f"{edit.first}" if edit.first >= edit.last else f"{edit.first} to {edit.last}")
+            several = edit.last > edit.first
+            where = f"Lines {edit.first} to {edit.last}" if several else f"Line {edit.first}"
             if not edit.wrong:
                 lines += [f"Missing after line {edit.first - 1}:", "", *_code(edit.right), ""]
             elif not edit.right:
-                lines += [f"{where.capitalize()} should not be there.", ""]
+                lines += [f"{where} should not be there.", ""]
             else:
-                lines += [f"{where.capitalize()} is wrong; right is:", "", *_code(edit.right), ""]
+                lines += [f"{where} {'are' if several else 'is'} wrong; right is:", "", *_code(edit.right), ""]
         lines += [f"{question.hint} (`{question.id}`)"]
     return "\n".join(lines) + "\n"
 
@@ -234,7 +237,7 @@ def _key_zh(questions: Sequence[Question], command: str) -> str:
             lines += [f"没有错（`{question.id}`）。"]
             continue
         for edit in question.edits:
-            where = f"第 {edit.first} 行" if edit.first >= edit.last else f"第 {edit.first} 至 {edit.last} 行"
+            where = f"第 {edit.first} 至 {edit.last} 行" if edit.last > edit.first else f"第 {edit.first} 行"
             if not edit.wrong:
                 lines += [f"第 {edit.first - 1} 行之后缺少：", "", *_code(edit.right), ""]
             elif not edit.right:
