@@ -86,6 +86,45 @@ def test_exercise_1_from_counts_to_perplexity() -> None:
     assert ngram.AddK(counts, 1, [*model.vocabulary, "fish"]).prob("fish", ("eats",)) == 1 / 12
 
 
+# Figures that others print, to the digits that stand there.
+
+ABCD = [list("abcd"), ["<unk>", "<unk>", "a", "d", "b", "<unk>"]]  # nltk's text "a b c d", "e g a d b e"
+TYPES = ["a", "b", "c", "d", "z", "</s>", "<unk>", "S"]  # its vocabulary; "S" stands for <s>, which nltk counts
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "bits", "perplexity"),
+    [
+        (ngram.MLE(ngram.count(ABCD, 2)), "a b <unk> a d", 1.0975, 2.1398),
+        (ngram.AddK(ngram.count(ABCD, 2), 0.1, TYPES), "a c <unk> d c", 4.0917, 17.0504),
+        (ngram.AddK(ngram.count(ABCD, 2), 1, TYPES), "a c <unk> d c", 3.1275, 8.7393),
+        (ngram.MLE({(): {**ngram.count(ABCD, 1)[()], "S": 2}}), "S a c <unk> d c", 3.0095, 8.0529),
+        (ngram.MLE(ngram.count(ABCD, 2)), "a c d", math.inf, math.inf),
+    ],
+    ids=["mle", "lidstone", "laplace", "mle-unigrams", "mle-unseen"],
+)
+def test_the_entropies_of_nltk(model: LanguageModel, text: str, bits: float, perplexity: float) -> None:
+    """Counted, estimated and scored by our functions: what the tests of nltk.lm print, to their four digits."""
+    found = metrics.cross_entropy(model, [text.split()])
+    assert metrics.bits(found) == pytest.approx(bits, abs=6e-5)
+    assert metrics.perplexity(model, [text.split()]) == pytest.approx(perplexity, abs=6e-5)
+
+
+def test_the_printed_figures_of_jurafsky_and_martin() -> None:
+    """Chapter 3: three sentences with add-one, with and without ``<s>`` in V; 608 times "want to" shrink to 238."""
+    sentences = ["I am Sam".split(), "Sam I am".split(), "I do not like green eggs and ham".split()]
+    counts = ngram.count(sentences, 2)
+    types = ngram.MLE(counts).vocabulary
+    assert len(types) == 11
+    assert ngram.AddK(counts, 1, types).prob("am", ("I",)) == pytest.approx(3 / 14, rel=1e-15)
+    assert ngram.AddK(counts, 1, [*types, "S"]).prob("am", ("I",)) == pytest.approx(1 / 5, rel=1e-15)  # <s> counted
+    assert ngram.AddK(counts, 1, [*types, "S"]).prob("Sam", ("am",)) == pytest.approx(1 / 7, rel=1e-15)
+    words = ["to", "...", *map(str, range(1444))]  # V = 1446; "want" occurs 927 times
+    p = ngram.AddK({("want",): {"to": 608, "...": 319}}, 1, words).prob("to", ("want",))
+    for found, printed in ((p, 0.26), (927 * p / 100, 2.3790), (927 * p / 608, 0.39)):
+        assert found == pytest.approx(printed, abs=5e-3)
+
+
 # Counting.
 
 

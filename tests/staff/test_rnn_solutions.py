@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import torch
 from lm import rnn as clear
+from lm.gradcheck import numerical_gradient
+from lm.modules import Embedding, Linear
 from lm.tape import Tape, sentence_loss
 from lm.types import RNNGradients, RNNParams
 from lm.weights import init_params
@@ -212,3 +214,50 @@ def test_the_fast_version_keeps_single_precision(rng: np.random.Generator) -> No
     for exact, rounded in zip(*results, strict=True):
         assert rounded.dtype == np.float32 or rounded.shape == ()
         np.testing.assert_allclose(rounded, exact, rtol=0, atol=1e-5)
+
+
+def error_of_cs231n(got: Any, numeric: Any) -> float:
+    """The largest error of an entry, relative to the sum of the sizes of both."""
+    return float((np.abs(got - numeric) / np.maximum(1e-8, np.abs(got) + np.abs(numeric))).max())
+
+
+def table_error_of_cs231n(module: Any, a: Any, rng: np.random.Generator) -> float:
+    """That of the gradient by the module's weight."""
+    b = module.forward(a)
+    g_b = rng.normal(size=b.shape)
+    module.backward(a, b, g_b)
+    numeric = numerical_gradient(lambda _: np.sum(g_b * (module.forward(a) - b)), module.weight.data, 1e-5)
+    return error_of_cs231n(module.weight.grad, numeric)
+
+
+def test_gradient_errors_are_those_that_cs231n_expects(rng: np.random.Generator) -> None:
+    """On the sizes of its third assignment, with its step of 1e-5, errors of the order that it gives.
+
+    That is 1e-8 for a step, 1e-6 for a sequence, 1e-11 for an embedding and 1e-9 for a linear layer. What does not
+    change is subtracted before the sum, as CS231n does it: a large loss has fewer digits behind the point.
+    """
+    W_xh, b_h, W_hh = rng.normal(size=(6, 5)), rng.normal(size=6), rng.normal(size=(6, 6))
+    params = RNNParams(np.zeros((2, 5)), W_xh, b_h, W_hh, np.zeros((2, 6)), np.zeros(2))
+    x, h_prev, dh = rng.normal(size=(4, 5)), rng.normal(size=(4, 6)), rng.normal(size=(4, 6))
+    h = clear.rnn_step_forward(x, h_prev, params)
+    got = clear.rnn_step_backward(dh, x, h_prev, h, params)
+    for name, array in (("x", x), ("h_prev", h_prev), ("W_xh", W_xh), ("b_h", b_h), ("W_hh", W_hh)):
+        numeric = numerical_gradient(
+            lambda _: np.sum(dh * (clear.rnn_step_forward(x, h_prev, params) - h)), array, 1e-5
+        )
+        assert error_of_cs231n(getattr(got, name), numeric) < 1e-7, name
+
+    arrays = [rng.normal(size=shape) for shape in ((6, 3), (5, 3), (5,), (5, 5), (4, 5), (4,))]
+    params, inputs, h0 = RNNParams(*arrays), rng.integers(0, 6, size=(2, 10)), rng.normal(size=(2, 5))
+    logits, cache = clear.rnn_forward(inputs, params, h0)
+    dlogits = rng.normal(size=logits.shape)
+    gradients = clear.rnn_backward(dlogits, cache, params)
+    for name, array in (*zip(NAMES, arrays, strict=True), ("h0", h0)):
+        numeric = numerical_gradient(
+            lambda _: np.sum(dlogits * (clear.rnn_forward(inputs, params, h0)[0] - logits)), array, 1e-5
+        )
+        assert error_of_cs231n(getattr(gradients, name), numeric) < 1e-5, name
+
+    ids, rows = rng.integers(0, 5, size=50), rng.normal(size=(10, 6))
+    assert table_error_of_cs231n(Embedding(rng.normal(size=(5, 6))), ids, rng) < 1e-10
+    assert table_error_of_cs231n(Linear(rng.normal(size=(5, 6)), rng.normal(size=5)), rows, rng) < 1e-8
