@@ -40,7 +40,7 @@ import time
 import zlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -281,8 +281,12 @@ class Secrets:
         lines += [line for file in hidden for line in leaks.code_lines(f"hidden/{file.name}", file.read_bytes())]
         return {line.text: line.place for line in lines if len(line.text) > leaks.LONGEST_THAT_SAYS_NOTHING}
 
-    def found_in(self, text: str) -> Iterator[str]:
+    @lru_cache(maxsize=4096)  # noqa: B019 - one object an audit; most rows of most trials say the same
+    def found_in(self, text: str) -> tuple[str, ...]:
         """What of this stands in a text."""
+        return tuple(self._found_in(text))
+
+    def _found_in(self, text: str) -> Iterator[str]:
         flat = " ".join(text.split())
         yield from (f"shows {place}" for line, place in self._lines.items() if line in flat)
         paths = {str(self._home.resolve()), str(Path(sys.prefix).resolve()), tempfile.gettempdir() + "/"}

@@ -12,27 +12,33 @@ attacks        hostile submissions: what each of them says (``attacks``); graded
 =============  ==========================================================================================
 
 Mistakes and alternatives are graded on the tests that execute the function that they change and on those of the items
-about a file that they replace, attacks on one test of every other item as well; ``full`` takes all. What a student
-would read of any of them holds no line of a solution or a hidden test, no secret and no path.
+about a file that they replace, attacks on one test of some other items as well. A mistake must be caught by hidden
+tests, so the public ones of its items are left out. What a student would read of any of them holds no line of a
+solution or a hidden test, no secret and no path.
+
+Most mistakes are rehearsed (``rehearsal``): a test says the same in both ways of running it. To show that it does, one
+mistake of every item, another for every secret, is graded in isolation as well and must come to the same in every
+test. ``full`` grades everything in isolation and on all tests. With several secrets, the reference, the alternatives
+and the mistakes are tried on the others too, so that nothing passes or is caught by luck.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import time
+import zlib
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from . import attacks
-from .archive import Member
+from . import attacks, rehearsal
 from .attacks import Attack
-from .build import package_members
-from .catalogue import SOLUTIONS, Alternative, Mistake, apply, changed_functions, load_alternatives, load_mistakes
 from .confine import can_change_uid
 from .executed import executed
 from .feedback import scores
@@ -40,48 +46,56 @@ from .feedback.assignment import Assignment, load_assignment
 from .feedback.errors import GraderError, InputError
 from .grade import Graded, grade
 from .host import Host
+from .rehearsal import Rehearsal
 from .secret import secret_of
+from .trials import AGAIN, KINDS, Sources, Trial, entry_trials, plain_trials
+from .variants import home_of
 
-KINDS = ("reference", "stubs", "one-item-only", "alternatives", "mistakes", "attacks")
+__all__ = ["BROKEN", "KEPT", "KINDS", "LOST", "UNTRIED", "Verdict", "as_json", "audit"]
+
 LOST, KEPT, BROKEN, UNTRIED = "lost", "kept", "grader error", "not run"
 _RIGHT = (scores.PASSED, scores.NOT_RUN)
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One submission to grade, and what must come out.
+class Verdict:
+    """What came out of a trial. ``problems`` is empty when all is as it must be.
 
     Attributes:
-        loses: items that must lose points; every other one that is tried must not.
-        items, tests: grade only these; empty for all.
-        states: item -> state that it must have, where points do not say all.
+        items: slug -> LOST, KEPT, BROKEN or UNTRIED.
+        secret: number of the secret that it was tried on, from 1.
+        seconds: how long it took.
     """
 
     kind: str
     id: str
-    package: Mapping[str, bytes]
-    loses: frozenset[str] = frozenset()
-    items: tuple[str, ...] = ()
-    tests: tuple[str, ...] = ()
-    states: Mapping[str, str] = field(default_factory=dict)
-    problem: str = ""  # known before grading
-    tried: frozenset[str] = frozenset()  # items of which at least one test must run; of an attack, empty for all
-    attack: Attack | None = None
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What came out of a trial. ``problems`` is empty when all is as it must be."""
-
-    kind: str
-    id: str
-    items: Mapping[str, str]  # slug -> LOST, KEPT, BROKEN or UNTRIED
+    items: Mapping[str, str]
     problems: tuple[str, ...]
+    secret: int = 1
+    seconds: float = 0.0
 
     @property
     def ok(self) -> bool:
         """Whether all is as it must be."""
         return not self.problems
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What one thread grades with."""
+
+    host: Host
+    rehearsal: Rehearsal
+
+    def stop(self) -> None:
+        """End both; may be called from another thread."""
+        self.host.stop()
+        self.rehearsal.stop()
+
+    def close(self) -> None:
+        """End both."""
+        self.host.close()
+        self.rehearsal.close()
 
 
 def audit(
@@ -91,6 +105,7 @@ def audit(
     full: bool = False,
     jobs: int | None = None,
     secret: bytes | None = None,
+    secrets: int = 1,
     told: Callable[[Verdict, int, int], None] | None = None,
 ) -> list[Verdict]:
     """Grade every trial and compare.
@@ -98,39 +113,47 @@ def audit(
     Args:
         home: the repository.
         only: kinds, or ids of single trials; empty for all.
-        full: grade mistakes and alternatives on all tests.
+        full: grade everything in isolation, on all tests.
         jobs: how many at a time; None for one a core.
         secret: seed of the hidden inputs, and what picks the variants; None for the development secret.
+        secrets: how many secrets to try: that one, and others drawn from it.
         told: called with (verdict, how many are done, of how many) as they come in.
 
     Raises:
         InputError: the sources are unusable, or ``only`` names nothing.
+        GraderError: the reference does not pass its own tests.
     """
     assignment = load_assignment(home / "assignment.toml")
     only = tuple(only)
-    trials = _chosen(list(_trials(home, assignment, full, secret or secret_of(home))), only)
-    if not can_change_uid() and ("attacks" in only or any(trial.attack and trial.id in only for trial in trials)):
-        raise InputError("attacks need root: student code must run as another user")
+    first = secret or secret_of(home)
+    sources = Sources(home, assignment, first)
+    chosen = sources.chosen(only)
     if not can_change_uid():
-        trials = [trial for trial in trials if trial.attack is None]
-    secrets = attacks.Secrets(home, secret)
+        if "attacks" in only or any(kind == "attacks" and name in only for kind, name in chosen):
+            raise InputError("attacks need root: student code must run as another user")
+        chosen = [(kind, name) for kind, name in chosen if kind != "attacks"]
+    again = [(kind, name) for kind, name in chosen if kind in AGAIN]
+    total = len(chosen) + (secrets - 1) * len(again)
     verdicts: list[Verdict] = []
-    with ExitStack() as stack:
-        hosts = [stack.enter_context(closing(Host())) for _ in range(jobs or os.cpu_count() or 1)]
-        free: SimpleQueue[Host] = SimpleQueue()
-        for host in hosts:
-            free.put(host)
-        executor = stack.enter_context(ThreadPoolExecutor(len(hosts)))  # left first: no thread waits for a closed host
-        try:
-            for verdict in executor.map(lambda trial: _try(trial, home, assignment, secret, secrets, free), trials):
-                verdicts.append(verdict)
-                if told is not None:
-                    told(verdict, len(verdicts), len(trials))
-        except BaseException:  # Ctrl-C: nobody waits for the trials that run
-            for host in hosts:
-                host.stop()
-            raise
+
+    def one_more(verdict: Verdict) -> None:
+        verdicts.append(verdict)
+        if told is not None:
+            told(verdict, len(verdicts), total)
+
+    reached: Mapping[str, frozenset[str]] = {}
+    for number in range(1, secrets + 1):
+        if number > 1:
+            sources = Sources(home, assignment, another_secret(first, number))
+            chosen = again
+        run = _Run(sources, number, full, jobs or os.cpu_count() or 1)
+        reached = run.all(chosen, reached, one_more)
     return verdicts
+
+
+def another_secret(secret: bytes, number: int) -> bytes:
+    """The number-th secret of an audit that begins with this one."""
+    return blake2b(secret, digest_size=32, person=f"audit {number}".encode()[:16]).hexdigest().encode()
 
 
 def as_json(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
@@ -142,147 +165,146 @@ def as_json(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
             "ok": verdict.ok,
             "items": dict(verdict.items),
             "problems": list(verdict.problems),
+            "secret": verdict.secret,
+            "seconds": round(verdict.seconds, 3),
         }
         for verdict in verdicts
     ]
 
 
-def _trials(home: Path, assignment: Assignment, full: bool, secret: bytes) -> Iterator[Trial]:
-    everything = frozenset(assignment.by_slug)
-    solved = _contents(package_members(home, assignment, None, secret))
-    yield Trial("reference", SOLUTIONS, solved)
-    not_started = {item.slug: scores.NOT_STARTED for item in assignment.items if not item.waived}
-    stubs = _contents(package_members(home, assignment, (), secret))
-    yield Trial("stubs", "handout", stubs, loses=frozenset(not_started), states=not_started)
-    for item in assignment.items:
-        kept = _with_needs(assignment, item.slug)
-        package = _contents(package_members(home, assignment, kept, secret))
-        yield Trial("one-item-only", item.slug, package, items=(item.slug,))
-    alternatives = load_alternatives(home / "tests" / "alternatives", assignment)
-    mistakes = load_mistakes(home / "tests" / "mistakes", assignment)
-    reached = {} if full else executed(home)
-    slugs = attacks.items_of_tests(home)
-    about = {test: assignment.by_slug[slug].file for test, slug in slugs.items() if slug in assignment.by_slug}
-    for alternative in alternatives:
-        yield _entry("alternatives", alternative, solved, alternatives, reached, about, frozenset(), full)
-    for mistake in mistakes:
-        loses = frozenset(mistake.items) & everything
-        yield _entry("mistakes", mistake, solved, alternatives, reached, about, loses, full)
-    for attack in attacks.load_attacks(home / "tests" / "attacks", assignment):
-        tests = () if full else attacks.chosen_tests(attack, reached, slugs)
-        tried = frozenset(slugs[test] for test in tests if test in slugs)
-        yield Trial("attacks", attack.id, solved, frozenset(attack.loses), tests=tests, tried=tried, attack=attack)
+class _Run:
+    """The trials of one secret."""
 
+    def __init__(self, sources: Sources, number: int, full: bool, jobs: int) -> None:
+        self._sources, self._number, self._jobs = sources, number, jobs
+        self._isolated = full or not rehearsal.available()
+        self._everything = full
+        self._seen = attacks.Secrets(sources.home, sources.secret)
+        # of each item one mistake, which one differs from secret to secret
+        mine: dict[str, list[str]] = {}
+        for mistake in sources.mistakes:
+            mine.setdefault(mistake.items[0], []).append(mistake.id)
+        draw = zlib.crc32(sources.secret)
+        self._twice = {names[draw % len(names)] for names in mine.values()}
 
-def _entry(
-    kind: str,
-    entry: Mistake | Alternative,
-    solved: Mapping[str, bytes],
-    alternatives: list[Alternative],
-    reached: Mapping[str, frozenset[str]],
-    about: Mapping[str, str],
-    loses: frozenset[str],
-    full: bool,
-) -> Trial:
-    package = apply(entry, solved, alternatives)
-    if full:
-        return Trial(kind, entry.id, package, loses)
-    changed = changed_functions(entry)
-    files = {made.name for made in entry.files}
-    base = next((other for other in alternatives if other.id == entry.base), None)
-    while base is not None:
-        changed |= changed_functions(base)
-        files |= {made.name for made in base.files}
-        base = next((other for other in alternatives if other.id == base.base), None)
-    chosen = {test for test, functions in reached.items() if functions & changed}
-    chosen |= {test for test, file in about.items() if file in files}
-    tests = tuple(sorted(chosen))
-    problem = "" if tests else f"no test executes {', '.join(sorted(changed | files))}"
-    return Trial(kind, entry.id, package, loses, tests=tests, problem=problem)
+    def all(
+        self,
+        chosen: list[tuple[str, str]],
+        reached: Mapping[str, frozenset[str]],
+        told: Callable[[Verdict], None],
+    ) -> Mapping[str, frozenset[str]]:
+        """Try those that are chosen. Returns which test executes what, found out on the way where it was not known."""
+        sources = self._sources
+        wanted = set(chosen)
+        with ExitStack() as stack:
+            varied = stack.enter_context(home_of(sources.home, sources.assignment, sources.secret))
+            desks = [Desk(Host(), Rehearsal(varied, sources.secret)) for _ in range(self._jobs)]
+            free: SimpleQueue[Desk] = SimpleQueue()
+            for desk in desks:
+                stack.enter_context(closing(desk))
+                free.put(desk)
+            executor = stack.enter_context(ThreadPoolExecutor(len(desks)))  # left first: no thread waits for a desk
+            try:
+                waiting = [executor.submit(self._try, trial, free) for trial in plain_trials(sources)
+                           if (trial.kind, trial.id) in wanted]  # fmt: skip
+                if any(kind in ("alternatives", "mistakes", "attacks") for kind, _ in wanted):
+                    if not (reached or self._everything):
+                        desk = free.get()
+                        try:
+                            reached = executed(desk.rehearsal, sources.solved)
+                        finally:
+                            free.put(desk)
+                    trials = entry_trials(sources, {} if self._everything else reached)
+                    waiting += [
+                        executor.submit(self._try, trial, free) for trial in trials if (trial.kind, trial.id) in wanted
+                    ]
+                for future in waiting:
+                    told(future.result())
+            except BaseException:  # Ctrl-C: nobody waits for the trials that run
+                for future in waiting:
+                    future.cancel()
+                for desk in desks:
+                    desk.stop()
+                raise
+        return reached
 
-
-def _chosen(trials: list[Trial], only: tuple[str, ...]) -> list[Trial]:
-    for name in only:
-        if name not in KINDS and all(trial.id != name for trial in trials):
-            raise InputError(f"nothing to audit is called {name!r}; kinds are {', '.join(KINDS)}")
-    return [trial for trial in trials if not only or trial.kind in only or trial.id in only]
-
-
-def _with_needs(assignment: Assignment, slug: str) -> set[str]:
-    kept: set[str] = set()
-    waiting = [slug]
-    while waiting:
-        current = waiting.pop()
-        if current not in kept and current in assignment.by_slug:
-            kept.add(current)
-            waiting += assignment.by_slug[current].needs
-    return kept
-
-
-def _contents(members: Mapping[str, Member]) -> dict[str, bytes]:
-    return {path: member.content for path, member in members.items()}
-
-
-def _try(
-    trial: Trial,
-    home: Path,
-    assignment: Assignment,
-    secret: bytes | None,
-    secrets: attacks.Secrets,
-    hosts: SimpleQueue[Host],
-) -> Verdict:
-    if trial.problem:
-        return Verdict(trial.kind, trial.id, {}, (trial.problem,))
-    host = hosts.get()
-    try:
-        if trial.attack is not None:
-            return _try_attack(trial, trial.attack, home, assignment, secret, secrets, host)
-        graded = _grade(trial, home, secret, host)
-        verdict = _judge(trial, graded, assignment)
-        return replace(verdict, problems=(*verdict.problems, *attacks.shown(graded, secrets)))
-    finally:
-        hosts.put(host)
-
-
-def _grade(trial: Trial, home: Path, secret: bytes | None, host: Host) -> Graded:
-    with tempfile.TemporaryDirectory(prefix="audit-") as folder:
-        for path, content in trial.package.items():
-            file = Path(folder, path)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-        enough = trial.kind == "mistakes"  # whether an item loses is all that is asked
-        return grade(Path(folder), home, secret=secret, items=trial.items, tests=trial.tests, host=host, enough=enough)
-
-
-def _try_attack(
-    trial: Trial,
-    attack: Attack,
-    home: Path,
-    assignment: Assignment,
-    secret: bytes | None,
-    secrets: attacks.Secrets,
-    host: Host,
-) -> Verdict:
-    items: Mapping[str, str] = {}
-    known = attacks.strays_now()  # of somebody else's run, on a machine with several
-    with tempfile.TemporaryDirectory(prefix="audit-") as folder:
-        submission = attacks.hand_in(attack, home, trial.package, assignment, Path(folder))
+    def _try(self, trial: Trial, desks: SimpleQueue[Desk]) -> Verdict:
+        if trial.problem:
+            return Verdict(trial.kind, trial.id, {}, (trial.problem,), self._number)
+        desk = desks.get()
+        began = time.monotonic()
         try:
-            graded = grade(submission, home, secret=secret, tests=trial.tests, host=host, budgets=attacks.BUDGETS)
-        except InputError as error:
-            problems = attacks.refusal_problems(attack, error)
-        except GraderError as error:
-            problems = [f"nothing was graded: {error}"]
+            if trial.attack is not None:
+                verdict = self._try_attack(trial, trial.attack, desk.host)
+            else:
+                verdict = self._try_ours(trial, desk)
+        finally:
+            desks.put(desk)
+        return replace(verdict, secret=self._number, seconds=time.monotonic() - began)
+
+    def _try_ours(self, trial: Trial, desk: Desk) -> Verdict:
+        rehearsed = not self._isolated and (
+            trial.kind == "mistakes" or (trial.kind == "alternatives" and self._number > 1)
+        )
+        package = trial.package()
+        if not rehearsed:
+            graded = self._grade(trial, package, desk.host, enough=trial.kind == "mistakes")
         else:
-            problems = attacks.invalid(graded, assignment)
-            if not problems:  # forged results need not even have rows
-                verdict = _judge(trial, graded, assignment)
-                items = verdict.items
-                problems = [*verdict.problems, *attacks.problems(attack, graded, secrets)]
-                tried = trial.tried or items.keys()
-                problems += [f"{slug}: was not tried" for slug in items if slug in tried and items[slug] == UNTRIED]
-    problems += [f"process {pid} of a worker is alive" for pid in attacks.strays(known)]
-    return Verdict(trial.kind, trial.id, items, tuple(dict.fromkeys(problems)))
+            twice = trial.id in self._twice
+            enough = trial.kind == "mistakes" and not twice  # whether an item loses is all that is asked
+            graded = desk.rehearsal.play(package, tests=trial.tests, items=trial.items, enough=enough)
+        verdict = _judge(trial, graded, self._sources.assignment)
+        problems = attacks.shown(graded, self._seen)
+        if rehearsed and trial.id in self._twice:
+            problems += differences(graded, self._grade(trial, package, desk.host))
+        return replace(verdict, problems=(*verdict.problems, *problems))
+
+    def _grade(self, trial: Trial, package: Mapping[str, bytes], host: Host, enough: bool = False) -> Graded:
+        with tempfile.TemporaryDirectory(prefix="audit-") as folder:
+            for path, content in package.items():
+                file = Path(folder, path)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
+            home, secret = self._sources.home, self._sources.secret
+            tests, items = trial.tests, trial.items
+            return grade(Path(folder), home, secret=secret, items=items, tests=tests, host=host, enough=enough)
+
+    def _try_attack(self, trial: Trial, attack: Attack, host: Host) -> Verdict:
+        items: Mapping[str, str] = {}
+        home, assignment = self._sources.home, self._sources.assignment
+        known = attacks.strays_now()  # of somebody else's run, on a machine with several
+        with tempfile.TemporaryDirectory(prefix="audit-") as folder:
+            submission = attacks.hand_in(attack, home, trial.package(), assignment, Path(folder))
+            try:
+                secret, tests, budgets = self._sources.secret, trial.tests, attacks.BUDGETS
+                graded = grade(submission, home, secret=secret, tests=tests, host=host, budgets=budgets)
+            except InputError as error:
+                problems = attacks.refusal_problems(attack, error)
+            except GraderError as error:
+                problems = [f"nothing was graded: {error}"]
+            else:
+                problems = attacks.invalid(graded, assignment)
+                if not problems:  # forged results need not even have rows
+                    verdict = _judge(trial, graded, assignment)
+                    items = verdict.items
+                    problems = [*verdict.problems, *attacks.problems(attack, graded, self._seen)]
+                    tried = trial.tried or items.keys()
+                    problems += [f"{slug}: was not tried" for slug in items if slug in tried and items[slug] == UNTRIED]
+        problems += [f"process {pid} of a worker is alive" for pid in attacks.strays(known)]
+        return Verdict(trial.kind, trial.id, items, tuple(dict.fromkeys(problems)))
+
+
+def differences(rehearsed: Graded, isolated: Graded) -> list[str]:
+    """Where the two ways of running the same tests do not come to the same."""
+    found = []
+    for mine, theirs in zip(rehearsed.results["tests"], isolated.results["tests"], strict=True):
+        there = theirs["extra_data"]["tests"]
+        for test, state in mine["extra_data"]["tests"].items():
+            if there.get(test, scores.NOT_RUN) != state:
+                found.append(f"{test}: {state} in a rehearsal, {there.get(test, scores.NOT_RUN)} in isolation")
+        if mine["extra_data"]["mistakes"] != theirs["extra_data"]["mistakes"]:
+            found.append(f"{mine['extra_data']['item']}: other hints in a rehearsal than in isolation")
+    return found
 
 
 def _judge(trial: Trial, graded: Graded, assignment: Assignment) -> Verdict:
@@ -314,6 +336,6 @@ def _judge(trial: Trial, graded: Graded, assignment: Assignment) -> Verdict:
             problems.append(f"{slug}: a stub earns {row['score']}")
     if graded.failed:
         problems.append(
-            f"the grader failed: {'; '.join(graded.results['extra_data']['faults']) or graded.staff[-200:]}"
+            f"the grader failed: {'; '.join(graded.results['extra_data'].get('faults', ())) or graded.staff[-200:]}"
         )
     return Verdict(trial.kind, trial.id, found, tuple(problems))

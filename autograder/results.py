@@ -127,7 +127,7 @@ def _row(row: ItemScore, heading: Heading) -> dict[str, Any]:
             "item": item.slug,
             "state": row.state,
             "tests": {f"{case.key[0]}::{case.name}": outcome.state for case, outcome in row.cases},
-            "mistakes": [],
+            "mistakes": sorted({name for _, outcome in row.cases for name in outcome.mistakes}),
         },
     }
     if heading.final and row.state not in (scores.GRADER_ERROR, scores.NOT_RUN):
@@ -172,6 +172,9 @@ def _failures(row: ItemScore) -> list[str]:
         for message in [text for text in dict.fromkeys(messages) if text and text not in said][:SHOWN_MESSAGES]:
             said.add(message)
             lines += [f"    {line}" for line in message.splitlines()]
+        for hint in [text for text in dict.fromkeys(outcome.hint for outcome in wrong) if text and text not in said]:
+            said.add(hint)
+            lines += [f"    hint: {line}" for line in hint.splitlines()]
     if len(failing) > SHOWN_TESTS:
         lines.append(f"... and {len(failing) - SHOWN_TESTS} more")
     not_run = sum(outcome.state == scores.NOT_RUN for _, outcome in row.cases)

@@ -1,0 +1,159 @@
+"""Grading without isolation, for packages that are ours: mistakes of the catalogue, mechanical mutants, the reference.
+
+A thousand trials are what proves a grader. None of them is hostile, so none needs a worker a test: a process that has
+collected all tests forks for each package and plays it inline, in a few milliseconds a test. What a test says is the
+same in both ways of running it, and the audit grades some of every kind in both to show that.
+
+Never for what somebody else has written: it runs with our rights. Where processes cannot be forked there is no
+rehearsal.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from . import stage
+from .feedback.errors import GraderError
+from .grade import Graded
+from .stage import Play, Played, Seen, Setting
+
+END_SECONDS = 10.0
+PLAY_SECONDS = 900.0  # of the longest play
+
+
+def available() -> bool:
+    """Whether there is a rehearsal here: it forks, and counts the processor's time and memory as Linux does."""
+    return sys.platform == "linux"
+
+
+@dataclass(frozen=True)
+class Rehearsed(Graded):
+    """What came of a play, as of a grading, and every case of it."""
+
+    cases: tuple[Seen, ...] = ()
+
+
+class Rehearsal:
+    """The near side of one stage. Starts with the first play; for one thread at a time, but for ``stop``.
+
+    Args:
+        home: holds assignment.toml, solutions/ and tests/, with the secret's variants chosen (``variants.home_of``).
+        secret: seed of the hidden inputs.
+    """
+
+    def __init__(self, home: Path, secret: bytes) -> None:
+        self._setting = Setting(str(home.resolve()), secret.hex())
+        self._solutions = home.resolve() / "solutions"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def play(
+        self,
+        package: Mapping[str, bytes],
+        *,
+        tests: Sequence[str] = (),
+        items: Sequence[str] = (),
+        enough: bool = False,
+        traces: bool = False,
+    ) -> Rehearsed:
+        """Grade a package of ours inline.
+
+        Args:
+            package: "lm/rnn.py" -> content; what it lacks is as in the solutions.
+            tests, items, enough: as for ``grade``.
+            traces: note what every failing check saw and how far every number was off.
+
+        Raises:
+            GraderError: the stage has ended, or does not answer.
+        """
+        changed = {name: content for name, content in package.items() if self._differs(name, content)}
+        request = Play(changed, tuple(tests), tuple(items), enough, traces)
+        played = msgspec.json.decode(self._ask(msgspec.json.encode(request)), type=Played)
+        broken = any(case.state == "grader error" for case in played.cases)
+        return Rehearsed(played.results, "", broken, tuple(played.cases))
+
+    def _differs(self, name: str, content: bytes) -> bool:
+        path = self._solutions / name
+        return not path.is_file() or path.read_bytes() != content
+
+    def _ask(self, request: bytes) -> bytes:
+        if self._process is None:
+            self._start()
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        if self._stopped:
+            self.kill()
+        try:
+            process.stdin.write(request + b"\n")
+            process.stdin.flush()
+            line = _line(process.stdout.fileno(), time.monotonic() + PLAY_SECONDS)
+        except (OSError, ValueError):
+            line = b""
+        if not line:
+            self.kill()
+            raise GraderError("the stage of a rehearsal has ended: do the tests pass on the reference inline?")
+        return line
+
+    def _start(self) -> None:
+        command = [sys.executable, "-I", stage.__file__, str(Path(__file__).parents[1])]
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        environment = {**os.environ, **threads, "PYTHONHASHSEED": "0"}
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.write(msgspec.json.encode(self._setting) + b"\n")
+
+    def stop(self) -> None:
+        """End it, and play nothing any more. May be called from another thread than ``play``."""
+        self._stopped = True
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def kill(self) -> None:
+        """End it at once; what it forked ends with it."""
+        if self._process is not None:
+            self._process.kill()
+        self.close()
+
+    def close(self) -> None:
+        """End it: END_SECONDS at most."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            with suppress(OSError):
+                pipe.close()
+        try:
+            process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _line(descriptor: int, deadline: float) -> bytes:
+    """The next line, or nothing at the end or when it does not come in time."""
+    parts: list[bytes] = []
+    with selectors.DefaultSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        while not (parts and parts[-1].endswith(b"\n")):
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                return b""
+            part = os.read(descriptor, 1 << 20)
+            if not part:
+                return b""
+            parts.append(part)
+    return b"".join(parts)
