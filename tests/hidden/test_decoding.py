@@ -128,6 +128,17 @@ def test_top_k_of_equals(student, check):
 
 
 @item("decoding")
+def test_top_k_and_top_p_of_many_equals(student, rng, check):
+    """Among hundreds of words with few different probabilities, too, the lower ids come first among equals."""
+    times = rng.permutation(np.repeat([1, 2, 3, 4], 64))
+    probs, falling = times / times.sum(), sorted(range(256), key=lambda word: -times[word])
+    for count in (5, 100, 150, 230):
+        check_distribution(check, student.decoding.top_k(probs, count), only(probs, falling[:count]))
+        p = (times[falling[:count]].sum() - 0.5) / times.sum()  # between two sums
+        check_distribution(check, student.decoding.top_p(probs, float(p)), only(probs, falling[:count]))
+
+
+@item("decoding")
 @weight(2)
 def test_top_p_keeps_the_fewest_that_reach_p(student, rng, check):
     """The nucleus holds the most probable words up to and with the one that brings their sum to p."""

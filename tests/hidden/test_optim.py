@@ -143,11 +143,14 @@ def test_clipping_in_single_precision(student, rng, check):
 @item("clipping")
 @pytest.mark.parametrize(("kind", "size"), [("float64", 1e200), ("float32", 1e30)], ids=["double", "single"])
 def test_clipping_of_exploded_gradients(student, check, kind, size):
-    """Entries whose squares are too large for a float are clipped like all others."""
-    arrays = [np.array([3.0 * size, -4.0 * size], dtype=kind), np.array([12.0 * size, 0.0], dtype=kind)]
-    given = put_all(student, arrays)
-    check.close(student.optim.clip_by_global_norm(given, 1.0), 13.0 * size, "the norm", rtol=1e-5)
-    check_all(student, check, given, [np.array([3, -4], kind) / 13, np.array([12, 0], kind) / 13], rtol=1e-5, atol=0)
+    """Entries whose squares are too large for a float are clipped like all others, whatever else there is."""
+    for parts in ([[3.0, -4.0], [12.0, 0.0]], [[-12.0, -3.0], [0.0, -4.0]]):
+        arrays = [*(size * np.array(part, dtype=kind) for part in parts), np.array([1.0, -2.0], dtype=kind)]
+        given = put_all(student, arrays)
+        check.close(student.optim.clip_by_global_norm(given, 1.0), 13.0 * size, "the norm", rtol=1e-5)
+        expected = [np.array(part, dtype=kind) / 13 for part in parts]
+        check_all(student, check, given[:2], expected, rtol=1e-5, atol=0)
+        check.close(student.get(given[2]), np.zeros(2, dtype=kind), "the short array afterwards", atol=1e-20)
 
 
 @item("clipping")
