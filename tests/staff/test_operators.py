@@ -252,8 +252,9 @@ def test_what_has_the_same_tree_is_dropped() -> None:
 
 
 def test_what_does_not_compile_is_dropped() -> None:
-    """A break without its loop; and no warning is seen."""
-    for body in ("x = y((a := x), y=1)", "x = [*y][0](x)", "return x[y:y] if (yield) else -(-y)"):
+    """A keyword's parentheses are no part of its value: one of the two would be left."""
+    assert afters("x = y(x, a=(x))", "keyword") == []
+    for body in ("x = y(x, a=(x))", "x = y((a := x), y=1)", "x = [*y][0](x)", "return x[y:y] if (yield) else -(-y)"):
         assert of(body)
         for mutant in of(body):
             compile(mutant.source, mutant.id, "exec")
@@ -276,6 +277,12 @@ def test_id_stays_while_its_function_does() -> None:
         "maths.helper.inner/5-plus-one",
         "maths.helper.inner/6-minus-one",
     ]
+
+
+def test_numbers_go_on_in_the_next_region_of_a_function() -> None:
+    """A function may have several regions; its mutants are counted through."""
+    body = "return x\n# END SOLUTION\n# BEGIN SOLUTION total\nreturn x"
+    assert [mutant.id for mutant in of(body)] == ["maths.f/1-none", "maths.f/2-none"]
 
 
 def test_stripped_package_is_refused() -> None:
