@@ -168,7 +168,7 @@ def package_members(
         InputError: a file has wrong markers, or none for an item that is about it; a given file has some.
     """
     package = assignment.package
-    members = _sources(root, package, secret)
+    members = source_members(root, package, secret)
     slugs = [*assignment.by_slug, *assignment.dropped]
     for file in assignment.files:
         if f"{package}/{file}" not in members:
@@ -251,7 +251,8 @@ def autograder_members(root: Path, assignment: Assignment, secret: bytes | None 
         names.append("requirements-torch.txt")
     single.update({name: _file(root, name) for name in names})
     package = {
-        f"solutions/{name}": member for name, member in _sources(root, assignment.package, single[NAME].content).items()
+        f"solutions/{name}": member
+        for name, member in source_members(root, assignment.package, single[NAME].content).items()
     }
     folders = [ENGINE, "tests/public", "tests/hidden"]
     return _together(single, package, *(_folder(root, folder, folder) for folder in folders))
@@ -264,7 +265,7 @@ def _scan(root: Path, assignment: Assignment, handout: Mapping[str, Member], sec
     def contents(folder: str) -> dict[str, bytes]:
         return {name: member.content for name, member in _folder(root, folder, folder).items()}
 
-    source = _sources(root, package, secret)
+    source = source_members(root, package, secret)
     paths = [f"{package}/{file}" for file in assignment.files]
     return scan(
         handout,
@@ -283,8 +284,8 @@ def _scan(root: Path, assignment: Assignment, handout: Mapping[str, Member], sec
     )
 
 
-def _sources(root: Path, package: str, secret: bytes) -> dict[str, Member]:
-    """The solved package, with the variants that a secret picks."""
+def source_members(root: Path, package: str, secret: bytes) -> dict[str, Member]:
+    """The solved package as it is written, markers and all, with the variants that a secret picks."""
     members = _folder(root, f"solutions/{package}", package)
     chosen = choose({name: member.content for name, member in members.items()}, load_variants(root), secret)
     return {name: Member(content) for name, content in chosen.items()}

@@ -186,7 +186,8 @@ def _node(source: Source, node: ast.AST, name: str, scope: ast.AST | None) -> It
 def _deleted(source: Source, node: ast.stmt, scope: ast.AST | None) -> Iterator[Edit]:
     span = source.span(node)
     if isinstance(node, ast.With) and not any(item.optional_vars for item in node.items):
-        colon = source.between(span[0], source.span(node.body[0])[0])[-1]
+        behind = source.between(source.span(node.items[-1].context_expr)[1], span[1])
+        colon = next(token for token in behind if token.text == ":")
         yield Edit("deletion", "drop-with", span[0], colon.start, "if True")
     elif isinstance(node, ast.Break):
         yield Edit("loop", "drop-break", *span, "pass")

@@ -191,7 +191,7 @@ class _Unit:
         text = content[self.source.starts[self.first - 1] : len(content) - after]
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SyntaxWarning)
+                warnings.simplefilter("ignore")
                 tree = ast.parse(b"if True:\n" + text if text.startswith(b" ") else text)
                 compile(tree, "<mutant>", "exec", dont_inherit=True)
         except SyntaxError:

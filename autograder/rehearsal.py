@@ -15,20 +15,28 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
+from typing import TypeVar
 
 import msgspec
 
 from . import stage
+from .feedback.assignment import Assignment
 from .feedback.errors import GraderError
 from .grade import Graded
 from .stage import Play, Played, Seen, Setting
+from .variants import home_of
 
 END_SECONDS = 10.0
 PLAY_SECONDS = 900.0  # of the longest play
+
+Thing = TypeVar("Thing")
+Result = TypeVar("Result")
 
 
 def available() -> bool:
@@ -64,6 +72,7 @@ class Rehearsal:
         tests: Sequence[str] = (),
         items: Sequence[str] = (),
         enough: bool = False,
+        once: bool = False,
         traces: bool = False,
     ) -> Rehearsed:
         """Grade a package of ours inline.
@@ -71,13 +80,14 @@ class Rehearsal:
         Args:
             package: "lm/rnn.py" -> content; what it lacks is as in the solutions.
             tests, items, enough: as for ``grade``.
+            once: try nothing any further when a test has not passed.
             traces: note what every failing check saw and how far every number was off.
 
         Raises:
             GraderError: the stage has ended, or does not answer.
         """
         changed = {name: content for name, content in package.items() if self._differs(name, content)}
-        request = Play(changed, tuple(tests), tuple(items), enough, traces)
+        request = Play(changed, tuple(tests), tuple(items), enough, once, traces)
         played = msgspec.json.decode(self._ask(msgspec.json.encode(request)), type=Played)
         broken = any(case.state == "grader error" for case in played.cases)
         return Rehearsed(played.results, "", broken, tuple(played.cases))
@@ -142,6 +152,53 @@ class Rehearsal:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+@contextmanager
+def troupe(home: Path, assignment: Assignment, secret: bytes, jobs: int | None = None) -> Iterator[Troupe]:
+    """Several rehearsals of one secret, for many packages at a time.
+
+    Args:
+        home: the repository.
+        assignment: of that home.
+        secret: seed of the hidden inputs, and what picks the variants.
+        jobs: how many; None for one a core.
+    """
+    with ExitStack() as stack:
+        varied = stack.enter_context(home_of(home, assignment, secret))
+        rehearsals = [Rehearsal(varied, secret) for _ in range(jobs or os.cpu_count() or 1)]
+        for rehearsal in rehearsals:
+            stack.enter_context(closing(rehearsal))
+        executor = stack.enter_context(ThreadPoolExecutor(len(rehearsals)))  # left first: no thread waits for an answer
+        try:
+            yield Troupe(rehearsals, executor)
+        except BaseException:  # Ctrl-C: nobody waits for the plays that run
+            executor.shutdown(wait=False, cancel_futures=True)
+            for rehearsal in rehearsals:
+                rehearsal.stop()
+            raise
+
+
+class Troupe:
+    """Rehearsals and the threads that use them; see ``troupe``."""
+
+    def __init__(self, rehearsals: Sequence[Rehearsal], executor: ThreadPoolExecutor) -> None:
+        self._executor = executor
+        self._free: SimpleQueue[Rehearsal] = SimpleQueue()
+        for rehearsal in rehearsals:
+            self._free.put(rehearsal)
+
+    def one(self, play: Callable[[Rehearsal], Result]) -> Result:
+        """What a function does with the next rehearsal that is free."""
+        rehearsal = self._free.get()
+        try:
+            return play(rehearsal)
+        finally:
+            self._free.put(rehearsal)
+
+    def each(self, play: Callable[[Rehearsal, Thing], Result], things: Iterable[Thing]) -> Iterator[Result]:
+        """The same for many things, several at a time; what comes of them in their order."""
+        return self._executor.map(lambda thing: self.one(lambda rehearsal: play(rehearsal, thing)), things)
 
 
 def _line(descriptor: int, deadline: float) -> bytes:

@@ -71,6 +71,7 @@ class Play(msgspec.Struct, frozen=True):
         tests: as "hidden/test_x.py::test_y", or "test_x.py::test_y" for a public one; empty for all.
         items: only these items; empty for all.
         enough: an item that has lost is not tried any further.
+        once: nothing is tried any further when an item has lost.
         traces: what each failing check saw is wanted, and how far every number was off.
     """
 
@@ -78,6 +79,7 @@ class Play(msgspec.Struct, frozen=True):
     tests: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
     enough: bool = False
+    once: bool = False
     traces: bool = False
 
 
@@ -162,7 +164,7 @@ class Stage:
                 rest = chosen[len(seen) :]
                 case = rest[0].stash[feedback.CASE]
                 most = 1 if play.enough else MISSES
-                if deaths.get(case.item, 0) >= most:
+                if deaths.get(case.item, 0) >= most or (play.once and deaths):
                     seen.append(_told(case, Outcome(scores.LATE, 0.0, "not run: the item ended before")))
                     continue
                 lost = {one.item for one in seen if one.state != scores.PASSED}
@@ -237,7 +239,7 @@ def _perform(
     for test, following in zip(tests, [*tests[1:], None], strict=True):
         case = test.stash[feedback.CASE]
         outcome, graded.traces = Outcome(scores.NOT_RUN), {} if play.traces else None
-        if play.enough and case.item in lost:
+        if (play.enough and case.item in lost) or (play.once and lost):
             # what the last test left open for this one's module, the next one may not want
             test.session._setupstate.teardown_exact(following)
         else:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import attacks
 from .attacks import Attack
-from .build import package_members
+from .build import package_members, source_members
 from .catalogue import SOLUTIONS, Alternative, Mistake, apply, changed_functions, load_alternatives, load_mistakes
 from .feedback import scores
 from .feedback.assignment import Assignment
@@ -68,6 +68,12 @@ class Sources:
     def package(self, kept: tuple[str, ...] | set[str] | None) -> Package:
         """The package with the solutions of these items; None for all."""
         members = package_members(self.home, self.assignment, kept, self.secret)
+        return {path: member.content for path, member in members.items()}
+
+    @property
+    def written(self) -> Package:
+        """The solved package as it is written, markers and all."""
+        members = source_members(self.home, self.assignment.package, self.secret)
         return {path: member.content for path, member in members.items()}
 
     def applied(self, entry: Mistake | Alternative) -> Package:

@@ -108,7 +108,7 @@ def degenerate(got: object, sent: Iterable[object] = ()) -> str:
         if len(numbers) == 1 and _is_few(numbers[0]):
             return "a small whole number"
     mine = fingerprint(got)
-    if any(fingerprint(value) == mine for value in _values(sent)):
+    if any(_may_be(value, got) and fingerprint(value) == mine for value in _values(sent)):
         return "an input itself"
     return ""
 
@@ -129,14 +129,12 @@ class Hints:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def of(self, seen: Trace) -> Hint | None:
-        """The hint of a trace, or None."""
-        if not seen.key:
-            return None
-        entry = self._entries.get(_name(seen.key))
+    def named(self, trace_key: bytes) -> Hint | None:
+        """The hint of the trace with this key, or None."""
+        entry = self._entries.get(_name(trace_key)) if trace_key else None
         if entry is None:
             return None
-        key = _lock(b85decode(entry), seen.key)
+        key = _lock(b85decode(entry), trace_key)
         plain = _lock(b85decode(self._texts[_name(key)]), key)
         ids, text, text_zh = json.loads(plain)
         return Hint(tuple(ids), text, text_zh)
@@ -258,6 +256,15 @@ def _values(value: object) -> Iterator[object]:
     elif isinstance(value, dict):
         for member in value.values():
             yield from _values(member)
+
+
+def _may_be(value: object, got: object) -> bool:
+    """Whether two values have one type and size: a look, before the work of a hash."""
+    if type(value) is not type(got):
+        return False
+    if isinstance(got, np.ndarray):
+        return np.shape(value) == got.shape  # type: ignore[call-overload,no-any-return]
+    return not isinstance(got, (list, tuple, set, dict, str, bytes)) or len(value) == len(got)  # type: ignore[arg-type]
 
 
 def _is_few(number: Any) -> bool:

@@ -439,7 +439,7 @@ def _diagnosed(
     seen = diagnosis.trace(f"{case.key[0]}::{case.name} {place}", session.current.sent, got[0])
     if session.traces is not None:
         session.traces[case.key] = seen
-    hint = hints.of(seen)
+    hint = hints.named(seen.key)
     return outcome if hint is None else replace(outcome, hint=hint.lines, mistakes=hint.ids)
 
 
