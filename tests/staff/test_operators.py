@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+import warnings
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -119,6 +120,7 @@ CHANGES = [
     ("generator", "call", "x = tuple(a for a in y)", ["x = (a for a in y)"]),
     ("method", "call", "x = (x + y).sum(axis=0)", ["x = (x + y)"]),
     ("statement_is_deleted_instead", "call", "x.append(y)", []),
+    ("words_stay_apart", "call", "x = float(y)if x else 1", ["x = y if x else 1"]),
     ("name", "name", "x = y.max()", ["x = y.min()"]),
     ("function_name", "name", "x = sum(any(a) for a in y)", ["x = sum(all(a) for a in y)"]),
     ("transpose", "name", "x = (x @ y).T", ["x = (x @ y)"]),
@@ -251,13 +253,40 @@ def test_what_has_the_same_tree_is_dropped() -> None:
     assert afters("y = x if True else y", "condition") == ["y = x if not (True) else y", "y = x if False else y"]
 
 
-def test_what_does_not_compile_is_dropped() -> None:
-    """A keyword's parentheses are no part of its value: one of the two would be left."""
-    assert afters("x = y(x, a=(x))", "keyword") == []
-    for body in ("x = y(x, a=(x))", "x = y((a := x), y=1)", "x = [*y][0](x)", "return x[y:y] if (yield) else -(-y)"):
-        assert of(body)
-        for mutant in of(body):
-            compile(mutant.source, mutant.id, "exec")
+@pytest.mark.parametrize("text", ["(", "break"], ids=["parsed", "compiled"])
+def test_what_does_not_compile_is_dropped(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Whatever an operator does: no mutant dies of its syntax."""
+    broken = edits.Edit("loop", "broken", 44, 49, text)
+    fine = edits.Edit("loop", "fine", 44, 49, "pass")
+    monkeypatch.setattr("autograder.operators.edits", lambda *_: [("maths.f", broken), ("maths.f", fine)])
+    assert [(mutant.id, mutant.before, mutant.after) for mutant in of("x = y")] == [("maths.f/1-fine", "x = y", "pass")]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "with x(1):\n    @y\n    def g(): return 1",
+        "x = y((a := x), y=1)",
+        "x = [*y][0](x)",
+        "return x[y:y] if (yield) else -(-y)",
+        "x = (x  # one\n     + y)  # two",
+        "x.a(1); y.b(2)",
+        "match x:\n    case -1 | 2.5:\n        y = 1\n    case {'a': 1}: x = 1",
+    ],
+    ids=["decorator", "walrus", "called", "yield", "comments", "two on a line", "match"],
+)
+def test_unusual_code(body: str) -> None:
+    """Each has mutants, all of which compile as whole files."""
+    assert of(body)
+    for mutant in of(body):
+        compile(mutant.source, mutant.id, "exec")
+
+
+def test_no_warning_of_a_mutant_is_seen() -> None:
+    """``1(2)`` is worth a warning to Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "x = 1(2)" in afters("x = float(1)(2)", "call")
 
 
 def test_mutants_are_the_same_every_time() -> None:
