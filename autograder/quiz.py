@@ -20,7 +20,7 @@ from .feedback.assignment import Assignment, Item, load_assignment
 from .feedback.errors import InputError
 
 MOST_CHANGED = 3  # lines, on either side
-SHARE = 3  # so many times more lines has the function: with less, no line is "the wrong one"
+SHARE = 3  # so many times more lines has a function in which they are rewritten, or no line is "the wrong one"
 MOST_LINES = 40  # of a function: it should be read, not searched
 
 
@@ -129,8 +129,9 @@ def _edits(shown: tuple[str, ...], right: tuple[str, ...]) -> tuple[Edit, ...] |
         if kind != "equal"
     ]
     most = max(sum(len(edit.wrong) for edit in edits), sum(len(edit.right) for edit in edits))
-    few = most <= 1 or (most <= MOST_CHANGED and SHARE * most <= max(len(shown), len(right)))
-    return tuple(edits) if edits and few else None
+    missing = len(edits) == 1 and not (edits[0].wrong and edits[0].right)  # or not wanted
+    small = most <= 1 or missing or SHARE * most <= max(len(shown), len(right))
+    return tuple(edits) if edits and most <= MOST_CHANGED and small else None
 
 
 # --- the choice -------------------------------------------------------------------------------------------------
