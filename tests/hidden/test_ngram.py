@@ -649,6 +649,20 @@ def test_tuning_finds_the_share_of_the_higher_order(student, check, events, tota
 
 
 @item("tune_lambdas")
+@pytest.mark.parametrize("n", [3, 4], ids=["n3", "n4"])
+def test_tuning_all_orders_on_random_text(student, reference, rng, check, n):
+    """Each order on a held-out text that is like the training text in part: all weights together."""
+    shared, words = text(rng, sentences=6), (*WORDS, "eel", "fly")
+    rows = tables(reference, [*shared, *text(rng, sentences=12, words=words), list(words)], n)
+    held_out = [*shared[::2], *text(rng, sentences=9, words=words)]
+    expected = reference.ngram.tune_grid(stack(reference.testing, rows), held_out)
+    got = student.ngram.tune_grid(stack(student.testing, rows), held_out)
+    check.equal(sorted(got) if type(got) is dict else got, sorted(expected), "the orders that have a weight")
+    weights = np.array([check.number(got[order], f"the weight of order {order}") for order in expected])
+    check.close(weights, np.array(list(expected.values())), "the weights")
+
+
+@item("tune_lambdas")
 @weight(2)
 def test_tuning_keeps_the_weights_of_the_lower_orders(student, check):
     """lambda_2 is found for the orders 1 and 2 alone, and stays as it is when lambda_3 is looked for."""
