@@ -98,13 +98,14 @@ class Built:
     notes: tuple[str, ...] = field(default=())
 
 
-def build(root: Path, out: Path, secret: bytes | None = None) -> Built:
+def build(root: Path, out: Path, secret: bytes | None = None, hints: Mapping[str, str] | None = None) -> Built:
     """Make everything: the folder ``root/handout``, and in ``out`` four zips.
 
     Args:
         root: the repository.
         out: folder for handout.zip, autograder.zip, sample-solved.zip and sample-blank.zip.
         secret: what a term's hidden inputs are made from, and its variants picked by; None for development.
+        hints: files of hints for that secret, "tests/hidden/hints.json" -> contents, in place of what lies there.
 
     Raises:
         InputError: a source is missing or wrong, something leaks, or a file cannot be written. In all but the last
@@ -114,6 +115,10 @@ def build(root: Path, out: Path, secret: bytes | None = None) -> Built:
     autograder = autograder_members(root, assignment, secret)
     key = autograder[NAME].content
     handout = handout_members(root, assignment, key)
+    for name, text in (hints or {}).items():
+        autograder[name] = Member(text.encode("utf-8"))
+        if name.startswith("tests/public/"):
+            handout[name.replace("tests/public/", "tests/", 1)] = autograder[name]
     shared = _scan(root, assignment, handout, key)
     solved = submission_members(root, assignment, None, key)
     blank = submission_members(root, assignment, (), key)

@@ -10,7 +10,7 @@ does. Which ones are, and why, stands in a TOML file, by text and not by number,
     after = "h = np.zeros(n - 0)"
     reason = "..."
 
-Trusted side; pure; imports ``catalogue``, ``edits``, ``regions`` and ``feedback``. What holds:
+Trusted side; pure; imports ``catalogue``, ``edits``, ``regions``, ``spans`` and ``feedback``. What holds:
 
 - Nothing outside the markers changes, and every byte of the file beside the change stays, markers included.
 - Every mutant compiles, and has another syntax tree than the original and than any other mutant.
@@ -33,10 +33,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .catalogue import only_known, text_of
-from .edits import Edit, Source, edits
+from .edits import edits
 from .feedback.assignment import Assignment
 from .feedback.errors import InputError
 from .regions import Region, end, find_regions, start
+from .spans import Edit, Source
 
 if sys.version_info >= (3, 11):
     import tomllib  # novm

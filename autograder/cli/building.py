@@ -10,7 +10,7 @@ import click
 from .. import gradescope
 from ..metadata import VARIANTS
 from .common import FOUND, GRADER_FAILED, home_of, legal, require_writable
-from .printing import print_built, print_results, working
+from .printing import print_built, print_results, progress, working
 
 
 @click.command()
@@ -26,11 +26,15 @@ def build(home: Path | None, check: bool, secret: Path | None, out: Path | None)
       autograder build --secret ../autumn.secret
     """
     from .. import build as builder
+    from .. import hints, rehearsal
+    from ..feedback.assignment import load_assignment
     from ..secret import read_secret
 
     root = home_of(home)
     if check:
         differences = builder.drift(root)
+        if not hints.is_current(root, load_assignment(root / "assignment.toml")):
+            differences.append(f"{hints.PUBLIC}/hints.json: older than what it is made from")
         for difference in differences:
             click.echo(difference)
         if differences:
@@ -38,8 +42,17 @@ def build(home: Path | None, check: bool, secret: Path | None, out: Path | None)
             sys.exit(FOUND)
         click.echo("the handout is what its sources make")
         return
-    built = builder.build(root, out or root / "dist", read_secret(secret) if secret is not None else None)
-    print_built(built)
+    key = read_secret(secret) if secret is not None else None
+    files: dict[str, str] = {}
+    if not rehearsal.available():
+        click.echo("NOTE: hints are made on Linux only; those of an earlier build stay")
+    else:
+        with progress("recording what known mistakes answer") as advance:
+            if key is None:
+                hints.bring_up_to_date(root, told=advance)
+            else:
+                files = hints.for_a_term(root, key, told=advance)
+    print_built(builder.build(root, out or root / "dist", key, hints=files))
 
 
 @click.command()
