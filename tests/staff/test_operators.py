@@ -1,4 +1,4 @@
-"""autograder/operators.py and edits.py: every kind of change, what is left alone, the list of equivalent mutants."""
+"""Mechanical mutants: every kind of change, what is left alone, and the list of equivalent ones."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from autograder import edits
 from autograder.feedback.assignment import Assignment, Budgets, Item, load_assignment
 from autograder.feedback.errors import InputError
 from autograder.operators import Equivalent, Mutant, explained, load_equivalents, mutants
+from autograder.spans import Edit
 
 ROOT = Path(__file__).parents[2]
 TOY = Assignment(
@@ -256,8 +257,8 @@ def test_what_has_the_same_tree_is_dropped() -> None:
 @pytest.mark.parametrize("text", ["(", "break"], ids=["parsed", "compiled"])
 def test_what_does_not_compile_is_dropped(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     """Whatever an operator does: no mutant dies of its syntax."""
-    broken = edits.Edit("loop", "broken", 44, 49, text)
-    fine = edits.Edit("loop", "fine", 44, 49, "pass")
+    broken = Edit("loop", "broken", 44, 49, text)
+    fine = Edit("loop", "fine", 44, 49, "pass")
     monkeypatch.setattr("autograder.operators.edits", lambda *_: [("maths.f", broken), ("maths.f", fine)])
     assert [(mutant.id, mutant.before, mutant.after) for mutant in of("x = y")] == [("maths.f/1-fine", "x = y", "pass")]
 
