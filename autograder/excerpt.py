@@ -80,7 +80,7 @@ def _cut(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str]) -> 
         body = after = start(function.body[0]) - 1
     if body <= function.lineno - 1:  # def f(x): return x
         body = after = last
-    cut = [line for line in lines[first:body] if not _is_marker(line)]
+    cut = lines[first:body]
     rest = [line for line in lines[after:last] if not _is_marker(line)]
     text = textwrap.dedent("\n".join(cut + rest)).split("\n")
     return Excerpt(tuple(text[: len(cut)]), (doc or "").partition("\n")[0], tuple(text[len(cut) :]))

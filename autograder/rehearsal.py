@@ -57,10 +57,11 @@ class Rehearsal:
     Args:
         home: holds assignment.toml, solutions/ and tests/, with the secret's variants chosen (``variants.home_of``).
         secret: seed of the hidden inputs.
+        seconds: of the processor that a test may use.
     """
 
-    def __init__(self, home: Path, secret: bytes) -> None:
-        self._setting = Setting(str(home.resolve()), secret.hex())
+    def __init__(self, home: Path, secret: bytes, seconds: float = stage.SECONDS) -> None:
+        self._setting = Setting(str(home.resolve()), secret.hex(), seconds)
         self._solutions = home.resolve() / "solutions"
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False

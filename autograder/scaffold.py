@@ -87,12 +87,6 @@ class Draft:
         self.before[path] = text
         return text
 
-    def create(self, path: str, text: str) -> None:
-        """A new file, and never another text in its place."""
-        if path in self.after or (self.home / path).exists():
-            raise InputError(f"{path} is there already")
-        self.after[path] = text
-
     def write(self) -> None:
         """Put everything where it belongs.
 
@@ -300,7 +294,7 @@ def _add_entry(draft: Draft, folder: str, template: str, slug: str, name: str, f
     if name in draft.ids:
         raise InputError(f"id {name!r} is given twice")
     text = template.format(id=_quoted(name), function=_quoted(function), old=body, new=body, slug=_quoted(slug))
-    draft.create(f"{folder}/{slug}/{name}.toml", text)
+    draft.after[f"{folder}/{slug}/{name}.toml"] = text
     draft.ids += (name,)
 
 

@@ -43,7 +43,7 @@ from autograder.feedback import scores
 from autograder.feedback.scores import Case, Outcome
 from autograder.removal import remove_tree
 
-SECONDS = 5.0  # of the processor, a test
+SECONDS = 5.0
 WALL_SECONDS = 120.0  # a test that waits uses no processor
 BROKEN = 70  # how a fork ends in which something of ours has failed
 FAR = 1e99  # JSON has no infinity
@@ -57,10 +57,12 @@ class Setting(msgspec.Struct, frozen=True):
     Attributes:
         home: holds assignment.toml, solutions/ and tests/.
         secret: seed of the hidden inputs, in hexadecimal.
+        seconds: of the processor that a test may use.
     """
 
     home: str
     secret: str
+    seconds: float = SECONDS
 
 
 class Play(msgspec.Struct, frozen=True):
@@ -118,8 +120,8 @@ class Played(msgspec.Struct, frozen=True):
 class Stage:
     """The pytest plugin that runs nothing by itself and plays what it is asked for."""
 
-    def __init__(self, setting: Setting, requests: IO[bytes], answers: IO[bytes]) -> None:
-        self._setting, self._requests, self._answers = setting, requests, answers
+    def __init__(self, setting: Setting, requests: IO[bytes], replies: IO[bytes]) -> None:
+        self._setting, self._requests, self._replies = setting, requests, replies
         self._decoder = msgspec.json.Decoder(Play)
         self._death = Outcome(scores.NOT_RUN)  # why the last fork did not get further
 
@@ -129,6 +131,8 @@ class Stage:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if session.testsfailed:
+            raise session.Interrupted("a test file cannot be collected")
         graded = session.config.stash[feedback.SESSION]
         graded.secret = bytes.fromhex(self._setting.secret)
         reference = graded.reference  # loaded once, before the forks
@@ -142,8 +146,8 @@ class Stage:
         gc.freeze()
         for line in self._requests:
             played = self._play(self._decoder.decode(line), graded, tests, base)
-            self._answers.write(msgspec.json.encode(played) + b"\n")
-            self._answers.flush()
+            self._replies.write(msgspec.json.encode(played) + b"\n")
+            self._replies.flush()
         return True
 
     def _play(
@@ -195,69 +199,78 @@ class Stage:
             try:
                 os.close(reader)
                 die_with(parent)
-                _perform(play, graded, tests, folder, lost, writer)
+                self._perform(play, graded, tests, folder, lost, writer)
                 os._exit(0)
             finally:
                 os._exit(BROKEN)
         os.close(writer)
+        seen: list[Seen] = []
+        late = False
         with open(reader, "rb", buffering=0) as pipe:
-            seen = list(_received(pipe))
-        late = len(seen) < len(tests) and not _is_gone(child)
-        if late:
-            os.kill(child, signal.SIGKILL)
+            try:
+                seen.extend(_received(pipe))
+            except TimeoutError:
+                late = True
+                os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         if late or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF):
-            self._death = Outcome(scores.LATE, 0.0, f"your code did not finish within {SECONDS:g} s")
+            self._death = Outcome(scores.LATE, 0.0, f"your code did not finish within {self._setting.seconds:g} s")
         elif os.WIFEXITED(status) and os.WEXITSTATUS(status) == BROKEN:
             self._death = Outcome(scores.GRADER_ERROR, 0.0, "", "the stage failed")
         else:
             self._death = Outcome(scores.FAILED, 0.0, "your code ended its process (os._exit, a crash, ...)")
         return seen
 
-
-def _perform(
-    play: Play, graded: feedback.GradedSession, tests: list[pytest.Function], folder: Path, lost: set[str], pipe: int
-) -> None:
-    """In the fork: run the tests, and send what came of each."""
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    os.chdir(folder)
-    # in use already is what our own forks share
-    limit = (graded.assignment.budgets.memory << 20) + int(Path("/proc/self/statm").read_text().split()[0]) * PAGE
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    random.seed(0)
-    np.random.seed(0)  # noqa: NPY002 - as in a worker
-    gc.enable()
-    sys.dont_write_bytecode = False  # the next test of this play imports the same files again
-    graded.submission, graded.outcomes = folder, {}
-    measured: list[tuple[str, float]] = []
-    functions: set[str] = set()
-    setattr(builtins, SEEN, functions.add)
-    if play.traces:
-        graded.measured = lambda case, what, ratio: measured.append((what, min(ratio, FAR)))
-    for test, following in zip(tests, [*tests[1:], None], strict=True):
-        case = test.stash[feedback.CASE]
-        outcome, graded.traces = Outcome(scores.NOT_RUN), {} if play.traces else None
-        if (play.enough and case.item in lost) or (play.once and lost):
-            # what the last test left open for this one's module, the next one may not want
-            test.session._setupstate.teardown_exact(following)
-        else:
-            signal.setitimer(signal.ITIMER_PROF, SECONDS)  # nobody handles SIGPROF: it ends this process
-            test.config.hook.pytest_runtest_protocol(item=test, nextitem=following)
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            outcome = graded.outcomes.get(case.key, outcome)
-            if outcome.state != scores.PASSED:
-                lost.add(case.item)
-        told = _told(case, outcome)
-        seen = graded.traces.get(case.key) if graded.traces else None
-        told = msgspec.structs.replace(told, measured=measured, functions=sorted(functions))
-        if seen is not None:
-            told = msgspec.structs.replace(told, place=seen.place, key=seen.key, reason=seen.reason)
-        data = msgspec.msgpack.encode(told)
-        _write(pipe, struct.pack("<I", len(data)) + data)
-        measured.clear()
-        functions.clear()
+    def _perform(
+        self,
+        play: Play,
+        graded: feedback.GradedSession,
+        tests: list[pytest.Function],
+        folder: Path,
+        lost: set[str],
+        pipe: int,
+    ) -> None:
+        """In the fork: run the tests, and send what came of each."""
+        null = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(null, descriptor)
+        os.chdir(folder)
+        # in use already is what our own forks share
+        limit = (graded.assignment.budgets.memory << 20) + int(Path("/proc/self/statm").read_text().split()[0]) * PAGE
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        random.seed(0)
+        np.random.seed(0)  # noqa: NPY002 - as in a worker
+        gc.enable()
+        sys.dont_write_bytecode = False  # the next test of this play imports the same files again
+        graded.submission, graded.outcomes = folder, {}
+        measured: list[tuple[str, float]] = []
+        functions: set[str] = set()
+        setattr(builtins, SEEN, functions.add)
+        if play.traces:
+            graded.measured = lambda case, what, ratio: measured.append((what, min(ratio, FAR)))
+        for test, following in zip(tests, [*tests[1:], None], strict=True):
+            case = test.stash[feedback.CASE]
+            outcome, graded.traces = Outcome(scores.NOT_RUN), {} if play.traces else None
+            if (play.enough and case.item in lost) or (play.once and lost):
+                # what the last test left open for this one's module, the next one may not want
+                test.session._setupstate.teardown_exact(following)
+            else:
+                # nobody handles SIGPROF: it ends this process
+                signal.setitimer(signal.ITIMER_PROF, self._setting.seconds)
+                test.config.hook.pytest_runtest_protocol(item=test, nextitem=following)
+                signal.setitimer(signal.ITIMER_PROF, 0)
+                outcome = graded.outcomes.get(case.key, outcome)
+                if outcome.state != scores.PASSED:
+                    lost.add(case.item)
+            told = _told(case, outcome)
+            seen = graded.traces.get(case.key) if graded.traces else None
+            told = msgspec.structs.replace(told, measured=measured, functions=sorted(functions))
+            if seen is not None:
+                told = msgspec.structs.replace(told, place=seen.place, key=seen.key, reason=seen.reason)
+            data = msgspec.msgpack.encode(told)
+            _write(pipe, struct.pack("<I", len(data)) + data)
+            measured.clear()
+            functions.clear()
 
 
 def _told(case: Case, outcome: Outcome) -> Seen:
@@ -280,7 +293,7 @@ def _write(pipe: int, data: bytes) -> None:
 
 
 def _received(pipe: IO[bytes]) -> Iterator[Seen]:
-    """What comes through the pipe until its end, or until nothing comes for too long."""
+    """What comes through the pipe until its end. Raises TimeoutError when nothing comes for too long."""
     decoder = msgspec.msgpack.Decoder(Seen)
     while True:
         parts: list[bytes] = []
@@ -289,18 +302,13 @@ def _received(pipe: IO[bytes]) -> Iterator[Seen]:
             data = b""
             while len(data) < wanted:
                 if not select.select([pipe], [], [], WALL_SECONDS)[0]:
-                    return
+                    raise TimeoutError
                 part = pipe.read(wanted - len(data))
                 if not part:
                     return
                 data += part
             parts.append(data)
         yield decoder.decode(parts[1])
-
-
-def _is_gone(child: int) -> bool:
-    """Whether a process has ended; it is not waited for."""
-    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _test(case: Case) -> str:
@@ -339,7 +347,7 @@ def _lay_down(folder: Path, base: dict[str, bytes], files: dict[str, bytes]) -> 
 
 
 def _main() -> int:
-    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 1)
     setting = msgspec.json.decode(requests.readline(), type=Setting)
@@ -351,7 +359,7 @@ def _main() -> int:
     arguments += ["-p", "autograder.feedback.plugin", "--import-mode=importlib", "--assert=plain", "--capture=no"]
     arguments += ["-o", f"assignment={home / 'assignment.toml'}", "--submission", str(home / "solutions")]
     arguments += ["--reference", str(home / "solutions"), str(home / "tests/public"), str(home / "tests/hidden")]
-    return int(pytest.main(arguments, plugins=[Stage(setting, requests, answers)]))
+    return int(pytest.main(arguments, plugins=[Stage(setting, requests, replies)]))
 
 
 if __name__ == "__main__":

@@ -174,8 +174,11 @@ class Hints:
 
 @lru_cache(maxsize=8)
 def hints_in(folder: Path) -> Hints:
-    """The hints that lie beside the tests in a folder, read once."""
-    return Hints.read(folder / FILE)
+    """The hints that lie beside the tests in a folder, read once. A broken file costs its hints and nothing else."""
+    try:
+        return Hints.read(folder / FILE)
+    except InputError:
+        return Hints({}, {})
 
 
 def _name(key: bytes) -> str:
