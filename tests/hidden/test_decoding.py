@@ -247,13 +247,14 @@ def test_generate_stops_at_the_end_mark(student, check):
 
 
 @item("generation")
-def test_generate_a_long_text(student, reference, rng, check):
+def test_generate_long_texts(student, reference, rng, check):
     """Sixty words from the same logits every time: what comes out tells the order and the size of all cuts."""
     logits, uniforms = [0.0, 0.0, -np.inf, *rng.normal(size=10)], rng.uniform(size=60).tolist()
-    for tau, k, p in ((2.0, 8, 0.85), (0.6, None, 0.9), (1.5, 5, None)):
-        mine, theirs = (testing.StepTable({}, logits) for testing in (student.testing, reference.testing))
-        expected = reference.decoding.generate(theirs, (), uniforms, 60, tau, k, p)
-        check.equal(student.decoding.generate(mine, (), uniforms, 60, tau, k, p), expected, "the text")
+    got, expected = [], []
+    for tau, k, p in ((2.0, 8, 0.85), (0.6, None, 0.9), (1.5, 5, None), (1.0, 4, 0.6)):
+        for texts, side in ((got, student), (expected, reference)):
+            texts.append(side.decoding.generate(side.testing.StepTable({}, logits), (), uniforms, 60, tau, k, p))
+    check.equal(got, expected, "the texts")
 
 
 @item("generation")

@@ -239,6 +239,16 @@ def test_agreement_over_few_pairs(student, check, won):
 
 
 @item("agreement")
+def test_agreement_over_seven_pairs(student, check):
+    """All pairs count, the first and the last: five of these seven are right."""
+    rows = [(0.375, 0.25), (0.75, 0.5), (0.25, 0.125), (0.125, 0.625), (0.875, 0.25), (0.0625, 0.0), (0.5, 0.75)]
+    scores = {("the", str(i)): {"sees": good, "see": bad} for i, (good, bad) in enumerate(rows)}
+    pairs = [(prefix, "sees", "see") for prefix in scores]
+    got = student.metrics.agreement_accuracy(student.testing.ScoreTable(scores), pairs)
+    check.close(got, 5 / 7, "the accuracy")
+
+
+@item("agreement")
 def test_a_likelier_other_word_does_not_matter(student, check):
     """Only the two forms of one verb are compared: neither a threshold nor another pair's scores play a part."""
     scores = {

@@ -649,17 +649,28 @@ def test_tuning_finds_the_share_of_the_higher_order(student, check, events, tota
 
 
 @item("tune_lambdas")
-@pytest.mark.parametrize("n", [3, 4], ids=["n3", "n4"])
-def test_tuning_all_orders_on_random_text(student, reference, rng, check, n):
-    """Each order on a held-out text that is like the training text in part: all weights together."""
-    shared, words = text(rng, sentences=6), (*WORDS, "eel", "fly")
-    rows = tables(reference, [*shared, *text(rng, sentences=12, words=words), list(words)], n)
-    held_out = [*shared[::2], *text(rng, sentences=9, words=words)]
-    expected = reference.ngram.tune_grid(stack(reference.testing, rows), held_out)
-    got = student.ngram.tune_grid(stack(student.testing, rows), held_out)
-    check.equal(sorted(got) if type(got) is dict else got, sorted(expected), "the orders that have a weight")
-    weights = np.array([check.number(got[order], f"the weight of order {order}") for order in expected])
-    check.close(weights, np.array(list(expected.values())), "the weights")
+@pytest.mark.parametrize(("n", "texts"), [(3, 6), (4, 2)], ids=["n3", "n4"])
+def test_tuning_all_orders_on_random_texts(student, reference, rng, check, n, texts):
+    """Held-out texts that are like the training text in part: the weights of all orders, of all texts together."""
+    words, weights, expected = (*WORDS, "eel", "fly"), [], []
+    for _ in range(texts):
+        shared = text(rng, sentences=6)
+        rows = tables(reference, [*shared, *text(rng, sentences=12, words=words), list(words)], n)
+        held_out = [*shared[::2], *text(rng, sentences=9, words=words)]
+        right = reference.ngram.tune_grid(stack(reference.testing, rows), held_out)
+        got = student.ngram.tune_grid(stack(student.testing, rows), held_out)
+        check.equal(sorted(got) if type(got) is dict else got, sorted(right), "the orders that have a weight")
+        weights += [check.number(got[order], f"the weight of order {order}") for order in right]
+        expected += right.values()
+    check.close(np.array(weights), np.array(expected), "the weights")
+
+
+@item("tune_lambdas")
+def test_tuning_on_a_text_with_an_impossible_word(student, check):
+    """One word that no order can explain makes every weight equally bad: then it is the smallest."""
+    models = stack(student.testing, [{(): ANYTHING}, {("<s>",): {"cat": 1.0}}])
+    held_out = [["cat"]] * 7 + [["dog"]] * 13 + [["fish"]]
+    check_lambdas(check, student.ngram.tune_grid(models, held_out), {2: 0.05})
 
 
 @item("tune_lambdas")

@@ -127,6 +127,7 @@ OPERATIONS = {  # the shapes of the inputs, the operation, and the same in numpy
     "multiply": ([(3, 2), (3, 2)], two(lambda x, y: x * y), np.multiply),
     "multiply-a-row": ([(4, 3), (3,)], two(lambda x, y: x * y), np.multiply),
     "multiply-row-and-column": ([(4, 1), (1, 3)], two(lambda x, y: x * y), np.multiply),
+    "multiply-a-row-of-a-stack": ([(1, 3), (4, 2, 3)], two(lambda x, y: x * y), np.multiply),
     "multiply-a-number": ([(), (2, 3)], two(lambda x, y: x * y), np.multiply),
     "square": ([(3,)], one(lambda x: x * x), np.square),
     "twice": ([(3,)], one(lambda x: x + x), lambda x: 2 * x),
@@ -484,6 +485,14 @@ def test_backward_passes_over_what_the_loss_does_not_need(student, rng, check, w
         "between": ([("mul", 0, 1), ("mul", 2, 2), ("add", 3, 1), ("mul", 2, 0)], 5, (2 * a * b, a * a)),
     }[where]
     check_leaves(check, swept(student, [a, b], steps, loss), expected)
+
+
+@item("tape_backward")
+def test_backward_passes_over_idle_values_in_the_middle(student, rng, check):
+    """c = a b; c c, which nothing uses; (c a) b: from the idle value on the sweep has to go on."""
+    a, b = rng.normal(size=2)
+    steps = [("mul", 0, 1), ("mul", 2, 2), ("mul", 2, 0), ("mul", 4, 1)]
+    check_leaves(check, swept(student, [a, b], steps), [2 * a * b * b, 2 * a * a * b])
 
 
 @item("tape_backward")
