@@ -1,20 +1,26 @@
 """Where every tolerance stands: above the rounding of right solutions, below the errors of wrong ones.
 
 The reference, the alternatives and the mistakes are rehearsed, and every comparison of numbers is measured in units of
-what it allows. A tolerance is well placed when the largest error of a right solution is a tenth of it at most, and the
-smallest error by which it fails a mistake ten times it at least. Where it is not, a reason is listed::
+what it allows; what a solution makes of a check is its largest error over all cases of the test. A tolerance is well
+placed when the largest error of a right solution is a tenth of it at most, and the smallest error of a mistake that it
+fails ten times it at least. Where it is not, a reason is listed, for a check or for a mistake that is near the truth
+everywhere::
 
     [[reason]]
     test = "hidden/test_x.py::test_y"
     what = "the gradient"               # as the check says; left out for all checks of the test
+    reason = "..."
+
+    [[reason]]
+    mistake = "gradient-by-differences"
     reason = "..."
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import rehearsal
@@ -41,20 +47,38 @@ class Margin:
     """What was measured at one check, over all cases of its test; in units of what it allows.
 
     Attributes:
-        right: the largest error of a right solution.
-        wrong: the smallest error by which it fails a mistake; None where no mistake fails here.
-        right_by, wrong_by: whose they are.
+        rights, wrongs: the largest error of every right solution, and of every mistake that fails here.
+        near: those of the mistakes that are near the truth for a reason.
         reason: why it is as it is.
     """
 
     item: str
     test: str
     what: str
-    right: float = 0.0
-    wrong: float | None = None
-    right_by: str = ""
-    wrong_by: str = ""
+    rights: dict[str, float] = field(default_factory=dict)
+    wrongs: dict[str, float] = field(default_factory=dict)
+    near: dict[str, float] = field(default_factory=dict)
     reason: str = ""
+
+    @property
+    def right(self) -> float:
+        """The largest error of a right solution."""
+        return max(self.rights.values(), default=0.0)
+
+    @property
+    def right_by(self) -> str:
+        """Whose that is."""
+        return max(self.rights, key=self.rights.__getitem__, default="")
+
+    @property
+    def wrong(self) -> float | None:
+        """The smallest error of a mistake that fails here; None where none does."""
+        return min(self.wrongs.values(), default=None)
+
+    @property
+    def wrong_by(self) -> str:
+        """Whose that is."""
+        return min(self.wrongs, key=self.wrongs.__getitem__, default="")
 
     @property
     def ok(self) -> bool:
@@ -105,21 +129,17 @@ def measure(
         for done, (entry, cases) in enumerate(zip(entries, troupe.each(play, entries), strict=True), 1):
             _note(margins, cases, entry.id, right=isinstance(entry, Alternative))
             told(done, len(entries))
-    used = set()
-    for margin in margins.values():
-        for key in ((margin.test, margin.what), (margin.test, "")):
-            if key in reasons and margin.tight:
-                margin.reason = reasons[key]
-                used.add(key)
-                break
-    for test, what in reasons.keys() - used:
-        raise InputError(f"{REASONS}: {test} {what}: no tight tolerance is like this any more")
+    _excuse(margins.values(), reasons)
     order = {slug: place for place, slug in enumerate(assignment.by_slug)}
     return sorted(margins.values(), key=lambda margin: (order[margin.item], margin.test, margin.what))
 
 
-def load_reasons(file: Path) -> dict[tuple[str, str], str]:
-    """(test, what) -> reason; none where there is no file.
+Reasons = dict[tuple[str, str], str]  # (test, what) or (mistake, MISTAKE) -> reason
+MISTAKE = "(a mistake)"
+
+
+def load_reasons(file: Path) -> Reasons:
+    """The reasons that are listed; none where there is no file.
 
     Raises:
         InputError: it is malformed.
@@ -134,15 +154,40 @@ def load_reasons(file: Path) -> dict[tuple[str, str], str]:
     tables = raw.get("reason", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise InputError(f"{file.name}: reason is a list of [[reason]] tables")
-    found: dict[tuple[str, str], str] = {}
+    found: Reasons = {}
     for number, table in enumerate(tables, 1):
         where = f"{file.name}: entry {number}"
-        only_known(table, ("test", "what", "reason"), where)
-        key = (text_of(table, "test", where), text_of(table, "what", where) if "what" in table else "")
+        if "mistake" in table:
+            only_known(table, ("mistake", "reason"), where)
+            key = (text_of(table, "mistake", where), MISTAKE)
+        else:
+            only_known(table, ("test", "what", "reason"), where)
+            key = (text_of(table, "test", where), text_of(table, "what", where) if "what" in table else "")
         if key in found:
             raise InputError(f"{where}: stands twice")
         found[key] = text_of(table, "reason", where)
     return found
+
+
+def _excuse(margins: Collection[Margin], reasons: Reasons) -> None:
+    """Take the near mistakes out, and give what is tight its reason.
+
+    Raises:
+        InputError: a reason is about nothing that is tight.
+    """
+    used = set()
+    for margin in margins:
+        for mistake in [name for name in margin.wrongs if (name, MISTAKE) in reasons]:
+            if margin.wrongs[mistake] < MARGIN:
+                used.add((mistake, MISTAKE))
+            margin.near[mistake] = margin.wrongs.pop(mistake)
+        for key in ((margin.test, margin.what), (margin.test, "")):
+            if key in reasons and margin.tight:
+                margin.reason = reasons[key]
+                used.add(key)
+                break
+    for name, what in sorted(reasons.keys() - used):
+        raise InputError(f"{REASONS}: {name} {what}: nothing like this is tight any more")
 
 
 def _note(margins: dict[tuple[str, str], Margin], cases: Iterable[Seen], by: str, right: bool) -> None:
@@ -150,7 +195,6 @@ def _note(margins: dict[tuple[str, str], Margin], cases: Iterable[Seen], by: str
     for case in cases:
         for what, ratio in case.measured:
             margin = margins.setdefault((case.test, what), Margin(case.item, case.test, what))
-            if right and ratio > margin.right:
-                margin.right, margin.right_by = ratio, by
-            elif not right and ratio > 1 and (margin.wrong is None or ratio < margin.wrong):
-                margin.wrong, margin.wrong_by = min(ratio, FAR), by
+            if right or ratio > 1:
+                side = margin.rights if right else margin.wrongs
+                side[by] = max(side.get(by, 0.0), min(ratio, FAR))

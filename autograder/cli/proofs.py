@@ -87,7 +87,8 @@ def tolerances(root: Path, secret: bytes, jobs: int | None) -> Found:
         click.echo(f"{margin.test}, {margin.what}: {sides}", err=True)
     reasons = sum(bool(margin.reason) for margin in margins)
     line = f"{len(margins)} checks of numbers, in units of what each allows: {len(bad)} tight, {reasons} with a reason"
-    return [asdict(margin) for margin in margins], line, bool(bad)
+    data = [{**asdict(margin), "right": margin.right, "wrong": margin.wrong, "ok": margin.ok} for margin in margins]
+    return data, line, bool(bad)
 
 
 def diagnosis(root: Path, secret: bytes, with_mutants: bool, jobs: int | None) -> Found:
