@@ -489,10 +489,10 @@ def test_backward_passes_over_what_the_loss_does_not_need(student, rng, check, w
 
 @item("tape_backward")
 def test_backward_passes_over_idle_values_in_the_middle(student, rng, check):
-    """c = a b; c c, which nothing uses; (c a) b: from the idle value on the sweep has to go on."""
+    """c = a b; c c, which nothing uses; (c a) a: from the idle value on the sweep has to go on."""
     a, b = rng.normal(size=2)
-    steps = [("mul", 0, 1), ("mul", 2, 2), ("mul", 2, 0), ("mul", 4, 1)]
-    check_leaves(check, swept(student, [a, b], steps), [2 * a * b * b, 2 * a * a * b])
+    steps = [("mul", 0, 1), ("mul", 2, 2), ("mul", 2, 0), ("mul", 4, 0)]
+    check_leaves(check, swept(student, [a, b], steps), [3 * a * a * b, a**3])
 
 
 @item("tape_backward")
