@@ -20,12 +20,13 @@ from tests.staff.runs import POCKET, copy_home
 NAMES = ["quiz.md", "quiz.zh.md", "key.md", "key.zh.md"]
 
 
-def entry(function: str, old: str, new: str, items: str = "") -> str:
+def entry(function: str, old: str, new: str, items: str = "", base: str = "solutions") -> str:
     """An entry of the catalogue, but for its id; a mistake when it has items."""
     hints = f'items = [{items}]\nhint = "HINT"\nhint_zh = "提示"\nsource = "observed"\n' if items else ""
-    return f"base = \"solutions\"\nfunction = \"{function}\"\nold = '''{old}'''\nnew = '''{new}'''\n{hints}"
+    return f"base = \"{base}\"\nfunction = \"{function}\"\nold = '''{old}'''\nnew = '''{new}'''\n{hints}"
 
 
+SORTED = "ordered = sorted(values)\nreturn ordered[-1] - ordered[0]"
 LONG = "\n".join(f"part{number} = {number}" for number in range(41))
 ENTRIES = {
     "mistakes/mean/mean-missing": entry(
@@ -37,16 +38,31 @@ ENTRIES = {
         "return total(values) // len(values)  # BUG: rounds",
         '"mean"',
     ),
+    "mistakes/mean/mean-anew": entry("alpha.mean", "", "n = 0\nn += values[0]\nreturn n", '"mean"'),
     "mistakes/mean/mean-much": entry("alpha.mean", "", "n = 0\nfor x in values:\n    n += x\nreturn n", '"mean"'),
     "mistakes/span/span-extra": entry(
         "alpha.span", "return ordered[-1] - ordered[0]", "ordered.pop()\nreturn ordered[-1] - ordered[0]", '"span"'
     ),
-    "mistakes/span/span-long": entry("alpha.span", "", f"{LONG}\nreturn 0", '"span"'),
+    "mistakes/span/span-adds": entry(
+        "alpha.span",
+        "return max(values) - min(values)  # the ends",
+        "return max(values) + min(values)",
+        '"span"',
+        "span-by-ends",
+    ),
+    "mistakes/span/span-four-more": entry("alpha.span", "", f"a = 1\nb = 2\nc = 3\nd = 4\n{SORTED}", '"span"'),
+    "mistakes/span/span-long": entry("alpha.span", "part7 = 7", "return 0", '"span"', "span-in-many-lines"),
+    "alternatives/span/span-in-many-lines": entry("alpha.span", "", f"{LONG}\nreturn max(values) - min(values)"),
     "mistakes/span/span-of-two": 'base = "solutions"\nitems = ["span", "double"]\nhint = "HINT"\nhint_zh = "提示"\n'
     'source = "observed"\n[[changes]]\nfunction = "alpha.span"\nold = "ordered = sorted(values)"\n'
     'new = "ordered = values"\n[[changes]]\nfunction = "alpha.double"\nold = "return 2 * x"\nnew = "return x"\n',
     "alternatives/span/span-by-ends": entry("alpha.span", "", "return max(values) - min(values)  # the ends"),
 }
+BY_ENDS = [
+    "def span(values):",
+    '    """The largest of a list of numbers minus the smallest."""',
+    "    return max(values) - min(values)",
+]
 ITEMS = ["double", "mean", "span", "tally"]
 
 
@@ -102,9 +118,9 @@ def test_a_sheet_shows_the_function_with_the_mistake_in_it(home: Path) -> None:
 
 def test_sheets_give_nothing_away(home: Path) -> None:
     """No id, hint, marker or comment, nor the words of the catalogue."""
-    quiz = make_quiz(home, ITEMS, count=8, right=2)
+    quiz = make_quiz(home, ITEMS, count=9, right=2)
     for name in ("quiz.md", "quiz.zh.md"):
-        assert len(codes(quiz[name])) == 8
+        assert len(codes(quiz[name])) == 9
         assert not re.search(r"HINT|提示|SOLUTION|BUG|the ends|observed", quiz[name])
         assert [found for found in ids(quiz) if found in quiz[name]] == []
     assert sorted(set(ids(quiz))) == sorted(ids(quiz))
@@ -112,12 +128,13 @@ def test_sheets_give_nothing_away(home: Path) -> None:
 
 def test_both_languages_ask_the_same(home: Path) -> None:
     """The same code in the same order, titles and hints in their own language."""
-    quiz = make_quiz(home, ITEMS, count=8, right=2)
+    quiz = make_quiz(home, ITEMS, count=9, right=2)
     assert list(quiz) == NAMES
     assert codes(quiz["quiz.md"]) == codes(quiz["quiz.zh.md"])
     assert ids(quiz) == ids(quiz, "key.zh.md")
     assert "# 找错：口袋\n" in quiz["quiz.zh.md"]
     assert "数词（2.1）" in quiz["quiz.zh.md"]
+    assert "数词（2.1）" in quiz["key.zh.md"]
     assert "是多少次，而不是有没有。（`tally-notes-presence-only`）" in quiz["key.zh.md"]
     assert "How often, not whether. (`tally-notes-presence-only`)" in quiz["key.md"]
 
@@ -128,7 +145,7 @@ def test_both_languages_ask_the_same(home: Path) -> None:
 def test_the_key_leads_back_to_the_right_code(home: Path) -> None:
     """Whoever makes the changes that the key names has the solution; where nothing is wrong, an alternative."""
     package = package_members(home, load_assignment(home / "assignment.toml"), None)
-    quiz = make_quiz(home, ITEMS, count=8, right=2)
+    quiz = make_quiz(home, ITEMS, count=9, right=2)
     functions = re.findall(r"^`(\w+)\.(\w+)`$", quiz["quiz.md"], re.MULTILINE)
     answers = re.split(r"^## .*\n\n", quiz["key.md"], flags=re.MULTILINE)[1:]
     seen = set()
@@ -145,7 +162,7 @@ def test_the_key_leads_back_to_the_right_code(home: Path) -> None:
         missing = found[1].startswith("Missing")
         first = int(found[2]) if missing else int(found[2]) - 1
         last = first if missing else int(found[3] or found[2])
-        assert [*lines[:first], *new, *lines[last:]] == right
+        assert [*lines[:first], *new, *lines[last:]] in (right, BY_ENDS)
         seen.add("missing" if missing else found[4].strip(" .:;"))
     assert seen == {"right", "missing", "is wrong; right is", "should not be there"}
 
@@ -172,9 +189,9 @@ def test_one_question_a_function(home: Path) -> None:
 def test_seconds_of_a_function_come_when_all_have_a_first(home: Path) -> None:
     """--count asks for more of them."""
     for seed in range(8):
-        quiz = make_quiz(home, ITEMS, count=5, right=0, seed=seed)
+        quiz = make_quiz(home, ITEMS, count=6, right=0, seed=seed)
         functions = re.findall(r"^`([\w.]+)`$", quiz["quiz.md"], re.MULTILINE)
-        assert sorted(functions) == ["alpha.double", "alpha.mean", "alpha.mean", "alpha.span", "beta.tally"]
+        assert sorted(functions) == ["alpha.double", *["alpha.mean"] * 2, *["alpha.span"] * 2, "beta.tally"]
 
 
 def test_the_seed_decides_and_nothing_else(home: Path) -> None:
@@ -197,7 +214,7 @@ def test_the_seed_decides_and_nothing_else(home: Path) -> None:
     picked = {name for seed in range(20) for name in ids(make_quiz(home, ITEMS, right=0, seed=seed))}
     assert picked == {
         *("double-adds-two", "mean-of-nothing-is-zero", "mean-missing", "mean-rounds"),
-        *("span-extra", "tally-notes-presence-only"),
+        *("span-adds", "span-extra", "tally-notes-presence-only"),
     }
 
 
