@@ -608,6 +608,18 @@ def test_sentence_after_sentence(student, reference, rng, check):
 
 @item("tape_rnn")
 @weight(0.5)
+def test_a_net_of_zeros(student, reference, rng, check):
+    """Where all parameters are 0, values of many kinds are equal, and are values of their own all the same."""
+    arrays, inputs, targets = [0 * array for array in net(rng, 4, 2, 3)], ids(rng, 4, 5), [1, 3, 3, 1, 0]
+    (tape, params), (other, right) = (on_a_tape(side, arrays) for side in (student, reference))
+    tape.backward(student.tape.sentence_loss(params, inputs, targets))
+    other.backward(reference.tape.sentence_loss(right, inputs, targets))
+    for name in NAMES:
+        check.close(getattr(params, name).grad, getattr(right, name).grad, f"the gradient by {name}")
+
+
+@item("tape_rnn")
+@weight(0.5)
 def test_the_loss_of_a_net_that_is_sure(student, reference, rng, check):
     """Weights in the hundreds: a loss of any size, and gradients that are numbers."""
     arrays, inputs, targets = net(rng, 5, 3, 4, scale=300.0), ids(rng, 5, 4), ids(rng, 5, 4)
