@@ -130,9 +130,10 @@ def test_functions_far_out(student, check, name, low):
         ("exp(sin(2 * x))", lambda x: 2 * math.cos(2 * x) * math.exp(math.sin(2 * x))),
         ("log(1 + exp(x))", lambda x: 1 / (1 + math.exp(-x))),
         ("tanh(3 * x) / sigmoid(x)", slope_of_a_quotient),
+        ("1e6 + x * x", lambda x: 2 * x),
         ("2.5", lambda x: 0.0),
     ],
-    ids=["rational", "wave", "softplus", "quotient", "constant"],
+    ids=["rational", "wave", "softplus", "quotient", "large-number", "constant"],
 )
 def test_derivative_of_a_program(student, check, rng, text, exact):
     """Exact, and in one pass; of a constant it is 0."""
@@ -162,8 +163,10 @@ def test_gradient_of_the_cyclic_sum(student, check, rng, n):
 
 @item("dual_numbers")
 def test_gradient_of_other_functions(student, check, rng):
-    """Of one that leaves an input out, of a constant, and at a point that is a list."""
+    """Of a small part of a large value, where an input is left out, of a constant, and at a point that is a list."""
     x = numbers(rng, 3)
+    got = student.forward_mode.gradient(formula(student, "1e6 - x[0] * x[1] + x[2]"), x)
+    check.close(got, np.array([-x[1], -x[0], 1.0]), "the gradient of a small part of the value")
     f = formula(student, "exp(x[0] / x[2])")
     value = math.exp(x[0] / x[2])
     exact = np.array([value / x[2], 0.0, -x[0] * value / x[2] ** 2])

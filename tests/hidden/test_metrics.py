@@ -98,6 +98,16 @@ def test_a_long_text_does_not_underflow(student, check):
 
 
 @item("perplexity")
+def test_rare_words_surprise_as_much_as_they_should(student, check):
+    """Words of probability 1e-9, 1e-12 and 1e-15: 9, 12 and 15 times log 10, and nothing is added before."""
+    table = {("<s>",): {"ant": 1e-9}, ("ant",): {"bee": 1e-12, "</s>": 0.1}, ("bee",): {"ant": 1e-15}}
+    model = student.testing.TableModel(table)
+    got = student.metrics.cross_entropy(model, [["ant", "bee", "ant"]])
+    check.close(got, 37 / 4 * log(10), "the cross-entropy of rare words")
+    check.close(student.metrics.perplexity(model, [["ant"]]), 1e5, "the perplexity of a rare word")
+
+
+@item("perplexity")
 def test_every_prediction_weighs_the_same(student, check):
     """Long sentences count for more than short ones: it is no mean of means, and no mean of perplexities."""
     model = student.testing.TableModel({("<s>",): {"ant": 1.0, "</s>": 0.125}, ("ant",): {"ant": 1.0, "</s>": 0.5}})

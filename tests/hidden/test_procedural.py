@@ -138,6 +138,19 @@ def test_backward_of_large_numbers(student, reference, check, true_class):
 
 
 @item("procedural_backward")
+def test_backward_of_a_net_that_is_nearly_certain(student, reference, rng, check):
+    """Where the true class has all but a ten-thousandth, the small gradients are as exact as others."""
+    x, y, alpha, _ = net(rng, 3, 4, 4)
+    z = 1 / (1 + np.exp(-(alpha @ x)))
+    logits = np.roll([12.0, 3.0, -20.0, 1.0], np.argmax(y))
+    given = x, y, alpha, np.outer(logits, z) / (z @ z)  # beta z are these logits
+    values = reference.procedural.forward(*given)
+    expected = reference.procedural.backward(*given, values)
+    for got, want, name in zip(gradients(check, student, given, values), expected, ("g_alpha", "g_beta"), strict=True):
+        check.close(got, want, f"the small {name}", atol=0)
+
+
+@item("procedural_backward")
 @weight(2)
 def test_backward_changes_nothing(student, reference, rng, check):
     """Weights and values stay as they are, and a second call gives the same."""

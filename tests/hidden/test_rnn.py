@@ -396,6 +396,18 @@ def test_step_gradients_of_any_size(student, reference, rng, check):
 
 
 @item("rnn_step_backward")
+def test_step_gradients_through_states_near_one(student, reference, rng, check):
+    """With biases of 5 and -5 a ten-thousandth comes back through tanh, and that is as exact as anywhere."""
+    params, (dh, x, h_prev, _) = step_back(reference, rng, 4, 3, 5, 0.2)
+    params.b_h[:] = rng.choice([-5.0, 5.0], 5)
+    given = (dh, x, h_prev, reference.rnn.rnn_step_forward(x, h_prev, params))
+    got = check.fields(student.rnn.rnn_step_backward(*given, student.like(params)), STEP, "the gradients")
+    right = reference.rnn.rnn_step_backward(*given, params)
+    for name, value in got.items():
+        check.close(value, getattr(right, name), f"the small gradient by {name}", atol=0)
+
+
+@item("rnn_step_backward")
 def test_a_step_backwards_changes_nothing(student, reference, rng, check):
     """Arguments and parameters stay, nothing is added up from call to call, and earlier results stay as well."""
     params, arrays = step_back(reference, rng, 3, 4, 2)

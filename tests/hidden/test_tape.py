@@ -194,6 +194,21 @@ def test_operations_far_out(student, reference, rng, check, name):
         check.close(pulled(check, out, x, g), sum(right.pulled(y, g)), "the gradient")
 
 
+FLAT = {"tanh": 5.0, "sigmoid": 9.0}  # where the slope is about a ten-thousandth
+
+
+@item("tape_ops")
+@weight(1)
+@pytest.mark.parametrize("name", FLAT, ids=list(FLAT))
+def test_operations_where_the_curve_is_flat(student, reference, rng, check, name):
+    """Where the slope is a ten-thousandth the gradient is as exact as anywhere."""
+    shapes, operation, _ = OPERATIONS[name]
+    arrays = [FLAT[name] * rng.uniform(0.9, 1.1, shape) * rng.choice([-1, 1], shape) for shape in shapes]
+    (out, (x,)), (right, (y,)) = (run(side, operation, arrays) for side in (student, reference))
+    g = rng.normal(size=arrays[0].shape)
+    check.close(pulled(check, out, x, g), sum(right.pulled(y, g)), "the small gradient", atol=0)
+
+
 CAREFUL = ("add", "add-a-row", "multiply-a-row", "matrix-times-vector", *UNARY, "lookup", "sum-of-a-matrix")
 
 
@@ -590,6 +605,19 @@ def test_the_gradients_of_a_sentence(student, reference, rng, check, words, d, h
         grads.append([getattr(params, name).grad for name in NAMES])
     for name, got, right in zip(NAMES, *grads, strict=True):
         check.close(got, right, f"the gradient by {name}")
+
+
+@item("tape_rnn")
+@weight(1)
+def test_the_gradients_through_states_near_one(student, reference, rng, check):
+    """With biases of 5 and -5 little comes back through tanh, and that is as exact as anywhere."""
+    arrays, inputs, targets = net(rng, 5, 3, 4, 0.3), ids(rng, 5, 6), ids(rng, 5, 6)
+    arrays[2] = rng.choice([-5.0, 5.0], 4)
+    (tape, params), (other, right) = (on_a_tape(side, arrays) for side in (student, reference))
+    tape.backward(student.tape.sentence_loss(params, inputs, targets))
+    other.backward(reference.tape.sentence_loss(right, inputs, targets))
+    for name in NAMES:
+        check.close(getattr(params, name).grad, getattr(right, name).grad, f"the gradient by {name}", atol=0)
 
 
 @item("tape_rnn")
