@@ -150,3 +150,11 @@ def test_a_reason_about_nothing_is_refused(tmp_path: Path) -> None:
         home = home_with(tmp_path / str(len(text)), **{REASONS: text})
         with pytest.raises(InputError, match=said):
             measure(home, jobs=1)
+
+
+def test_a_reason_about_nothing_is_taken_under_another_secret(tmp_path: Path) -> None:
+    """On its inputs something else is tight; the reasons are written for those of the development secret."""
+    reason = '[[reason]]\nmistake = "double-adds-two"\nreason = "r"\n'
+    home = home_with(tmp_path / "home", **{REASONS: reason})
+    margins = measure(home, b"of a term, at least so long", jobs=1)
+    assert all(margin.ok for margin in margins)
