@@ -48,7 +48,7 @@ def test_differences_are_the_gradient(student, rng, check, shape):
     f = student.testing.Polynomial(polynomial)
     for function in (f, student.testing.ZeroD(f)):
         got = student.gradcheck.numerical_gradient(function, x)
-        check.close(got, slopes(polynomial, x), "the gradient", rtol=1e-6, atol=1e-6)
+        check.close(got, slopes(polynomial, x), "the gradient", rtol=2e-8, atol=2e-8)
 
 
 @item("numerical_gradient")
@@ -73,7 +73,7 @@ def test_f_is_given_x_itself(student, rng, check, shape):
     x = student.put(values)
     f = student.testing.Watch(student.testing.Polynomial(polynomial), x)
     got = student.gradcheck.numerical_gradient(f, x)
-    check.close(got, slopes(polynomial, values), "the gradient", rtol=1e-6, atol=1e-6)
+    check.close(got, slopes(polynomial, values), "the gradient", rtol=2e-8, atol=2e-8)
     check.equal(f.strangers, 0, "how often f was given another array than x")
     check.equal(f.most_moved, 1, "how many entries of x were moved at a time")
 
@@ -110,7 +110,7 @@ def test_differences_at_a_view(student, rng, check):
     polynomial = [*terms(rng, 6), (8.0, [1] * 6)]
     x, f = student.put(values), student.testing.Polynomial(polynomial)
     got = student.testing.at_transpose(student.gradcheck.numerical_gradient, f, x)
-    check.close(got, slopes(polynomial, values.T), "the gradient", rtol=1e-6, atol=1e-6)
+    check.close(got, slopes(polynomial, values.T), "the gradient", rtol=2e-8, atol=2e-8)
     check.equal(student.get(x).tolist(), values.tolist(), "x afterwards")
 
 
