@@ -18,16 +18,17 @@ One file an attack, ``<folder>/<group>/<id>.toml``::
     top = ["conftest.py"]                # optional: must stand above the rows
     never = ["printed by a student"]     # optional: must stand nowhere
     refused = "not a zip"                # instead of loses: the command refuses and says this
-    full = true                          # optional: grade all tests
+    full = true                          # optional: grade two tests of every item
 
 An attack shows when it gets through: then it raises, or breaks an answer that is right otherwise. So an attack with
 ``loses = []`` proves that it was stopped, and that whoever tried it has lost nothing.
 
-What is graded: the tests that execute what it changes, all tests of the items in ``loses`` where ``score`` or
+What is graded: some of the tests that execute what it changes, all tests of the items in ``loses`` where ``score`` or
 ``state`` is given and one of each where not, and one test of some other items, which differ from attack to attack;
-with ``full`` all tests. ``loses = ["*"]`` stands for all items. Whatever an
-attack does, its results are valid, no process of a worker is left, and nothing that a student reads holds a line of a
-solution or of a hidden test, a path of this machine, the secret, or a character that does something to a terminal.
+with ``full``, for what may harm whatever comes after, two tests of every item. ``loses = ["*"]`` stands for all items.
+Whatever an attack does, its results are valid, no process of a worker is left, and nothing that a student reads holds a
+line of a solution or of a hidden test, a path of this machine, the secret, or a character that does something to a
+terminal.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ LAYERS = {
     "T": "how tests are written and compared",
     "V": "what is shown to whom",
 }
+OWN = 6  # tests of those that execute what an attack changes: every one of them begins with a fresh worker
 BYSTANDERS = 4  # items that an attack has nothing to do with and is graded on nevertheless
 BUDGETS: Mapping[str, float] = {"call": 1.0, "test": 5.0, "item": 10.0}  # hanging attacks hang less
 STATES = (scores.FAILED, scores.LATE, scores.CANNOT_IMPORT, scores.NOT_STARTED, scores.WAITING, scores.NOT_RUN)
@@ -217,21 +219,25 @@ def hand_in(attack: Attack, home: Path, solved: Mapping[str, bytes], assignment:
 
 
 def chosen_tests(attack: Attack, reached: Mapping[str, frozenset[str]], items: Mapping[str, str]) -> tuple[str, ...]:
-    """The tests to grade an attack on; empty for all.
+    """The tests to grade an attack on.
 
     Args:
         attack: what is graded.
         reached: test -> the functions that it executes.
         items: test -> its item, from ``items_of_tests``.
     """
-    if attack.full:
-        return ()
-    changed = {change.function for change in attack.changes}
-    chosen = {test for test, functions in reached.items() if functions & changed}
-    if attack.score is not None or attack.state:  # both are of the whole item
-        chosen |= {test for test, slug in items.items() if slug in attack.loses}
     # public ones first: a hidden one may ask a thousand questions, too many for BUDGETS on a busy machine
     ordered = sorted(items, key=lambda test: (test.startswith("hidden/"), test))
+    changed = {change.function for change in attack.changes}
+    own = [test for test in ordered if reached.get(test, frozenset()) & changed]
+    # what it was stopped from shows in any of them; what it loses, maybe in one of them only
+    chosen = set(own if attack.loses or len(own) <= OWN else own[: OWN // 2] + own[-OWN // 2 :])
+    if attack.full:
+        for slug in set(items.values()):
+            mine = [test for test in ordered if items[test] == slug]
+            chosen |= {mine[0], mine[-1]}
+    if attack.score is not None or attack.state:  # both are of the whole item
+        chosen |= {test for test, slug in items.items() if slug in attack.loses}
     others = sorted(set(items.values()) - {items[test] for test in chosen if test in items} - set(attack.loses))
     start = zlib.crc32(attack.id.encode()) % max(len(others), 1)
     for slug in {*(others[start:] + others[:start])[:BYSTANDERS], *attack.loses}:

@@ -16,10 +16,10 @@ about a file that they replace, attacks on one test of some other items as well.
 tests, so the public ones of its items are left out. What a student would read of any of them holds no line of a
 solution or a hidden test, no secret and no path.
 
-Most mistakes are rehearsed (``rehearsal``): a test says the same in both ways of running it. To show that it does, one
-mistake of every item, another for every secret, is graded in isolation as well and must come to the same in every
-test. ``full`` grades everything in isolation and on all tests. With several secrets, the reference, the alternatives
-and the mistakes are tried on the others too, so that nothing passes or is caught by luck.
+Alternatives and mistakes are rehearsed (``rehearsal``): a test says the same in both ways of running it. To show that
+it does, one alternative and one mistake of every item, others for every secret, are graded in isolation as well and
+must come to the same in every test. ``full`` grades everything in isolation and on all tests. With several secrets, the
+reference, the alternatives and the mistakes are tried on the others too, so that nothing passes or is caught by luck.
 """
 
 from __future__ import annotations
@@ -180,10 +180,12 @@ class _Run:
         self._isolated = full or not rehearsal.available()
         self._everything = full
         self._seen = attacks.Secrets(sources.home, sources.secret)
-        # of each item one mistake, which one differs from secret to secret
-        mine: dict[str, list[str]] = {}
+        # of each item one alternative and one mistake, which ones differs from secret to secret
+        mine: dict[tuple[str, str], list[str]] = {}
+        for alternative in sources.alternatives:
+            mine.setdefault(("alternatives", alternative.item), []).append(alternative.id)
         for mistake in sources.mistakes:
-            mine.setdefault(mistake.items[0], []).append(mistake.id)
+            mine.setdefault(("mistakes", mistake.items[0]), []).append(mistake.id)
         draw = zlib.crc32(sources.secret)
         self._twice = {names[draw % len(names)] for names in mine.values()}
 
@@ -243,9 +245,7 @@ class _Run:
         return replace(verdict, secret=self._number, seconds=time.monotonic() - began)
 
     def _try_ours(self, trial: Trial, desk: Desk) -> Verdict:
-        rehearsed = not self._isolated and (
-            trial.kind == "mistakes" or (trial.kind == "alternatives" and self._number > 1)
-        )
+        rehearsed = not self._isolated and trial.kind in ("alternatives", "mistakes")
         package = trial.package()
         if not rehearsed:
             graded = self._grade(trial, package, desk.host, enough=trial.kind == "mistakes")

@@ -88,20 +88,21 @@ class Sources:
             yield from self.chain(base)
 
     def chosen(self, only: tuple[str, ...]) -> list[tuple[str, str]]:
-        """(kind, id) of the trials that ``only`` names, by kind or id; of all when it is empty.
+        """(kind, id) of the trials that ``only`` names, by kind, id or item; of all when it is empty.
 
         Raises:
             InputError: it names none.
         """
-        every = [("reference", SOLUTIONS), ("stubs", "handout")]
-        every += [("one-item-only", item.slug) for item in self.assignment.items]
-        every += [("alternatives", entry.id) for entry in self.alternatives]
-        every += [("mistakes", entry.id) for entry in self.mistakes]
-        every += [("attacks", attack.id) for attack in self.attacks]
+        every = [("reference", SOLUTIONS, ""), ("stubs", "handout", "")]
+        every += [("one-item-only", item.slug, item.slug) for item in self.assignment.items]
+        every += [("alternatives", entry.id, entry.item) for entry in self.alternatives]
+        every += [("mistakes", entry.id, entry.items[0]) for entry in self.mistakes]
+        every += [("attacks", attack.id, "") for attack in self.attacks]
         for name in only:
-            if name not in KINDS and all(name != known for _, known in every):
+            if all(name not in known for known in every) and name not in KINDS:
                 raise InputError(f"nothing to audit is called {name!r}; kinds are {', '.join(KINDS)}")
-        return [(kind, name) for kind, name in every if not only or kind in only or name in only]
+        wanted = set(only)
+        return [(kind, name) for kind, name, item in every if not only or wanted & {kind, name, item}]
 
 
 def plain_trials(sources: Sources) -> Iterator[Trial]:

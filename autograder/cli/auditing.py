@@ -18,7 +18,7 @@ from .printing import make_console, progress
 
 
 @click.command()
-@click.option("--only", multiple=True, metavar="KIND", help="Only this kind, or the entry with this id.")
+@click.option("--only", multiple=True, metavar="NAME", help="Only this kind, item or entry.")
 @click.option("--full", is_flag=True, help="Everything in isolation and on all tests.")
 @click.option("--secrets", type=click.IntRange(1), default=1, metavar="N", help="Try N secrets (default: 1).")
 @click.option("--operators", is_flag=True, help="Instead: mechanical mutants of the solutions, and which survive.")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from autograder import attacks
-from autograder.attacks import Attack, Secrets, chosen_tests, load_attacks, strays
+from autograder.attacks import OWN, Attack, Secrets, chosen_tests, load_attacks, strays
 from autograder.audit import KEPT, LOST, UNTRIED, Verdict, audit
 from autograder.feedback.assignment import Assignment, load_assignment
 from autograder.feedback.errors import InputError
@@ -165,7 +165,22 @@ def test_an_exact_score_needs_all_tests_of_its_items(tmp_path: Path, pocket: Ass
     """What is left of an item can only be said of the whole of it."""
     (attack,) = loaded(tmp_path, HEAD + CHANGE + 'loses = ["mean"]\nscore = 0.0\n', pocket)
     assert chosen_tests(attack, REACHED, ITEMS) == tuple(sorted(REACHED))
-    assert chosen_tests(replace(attack, full=True), REACHED, ITEMS) == ()
+
+
+def test_what_loses_nothing_is_graded_on_a_few_tests_of_its_own(tmp_path: Path, pocket: Assignment) -> None:
+    """Public and hidden ones; what loses points is graded on all that may show it. In full: two of every item."""
+    reached = {
+        f"{folder}test_a.py::test_{n}": frozenset({"alpha.span"}) for folder in ("", "hidden/") for n in range(9)
+    }
+    items = dict.fromkeys(reached, "span") | {f"test_b.py::test_{n}": "mean" for n in range(5)}
+    (attack,) = loaded(tmp_path, HEAD + CHANGE + "loses = []\n", pocket)
+    own = [test for test in chosen_tests(attack, reached, items) if items[test] == "span"]
+    assert len(own) == OWN
+    assert sum(test.startswith("hidden/") for test in own) == OWN // 2
+    caught = chosen_tests(replace(attack, loses=("span",)), reached, items)
+    assert set(reached) <= set(caught)
+    full = chosen_tests(replace(attack, full=True), reached, items)
+    assert [test for test in full if items[test] == "mean"] == ["test_b.py::test_0", "test_b.py::test_4"]
 
 
 def test_every_test_says_its_item() -> None:

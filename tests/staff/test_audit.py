@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from autograder.audit import BROKEN, KEPT, LOST, UNTRIED, Verdict, as_json, audit
+from autograder.audit import BROKEN, KEPT, LOST, UNTRIED, Verdict, another_secret, as_json, audit
 from autograder.cli import main
 from autograder.feedback.errors import GraderError, InputError
 from tests.staff.runs import POCKET, ROOT, copy_home
@@ -317,3 +317,79 @@ def remove_checks(function: ast.FunctionDef) -> None:
             for place, statement in enumerate(block):
                 if isinstance(statement, ast.Expr) and ast.unparse(statement).startswith("check"):
                     block[place] = ast.Pass()
+
+
+# --- several secrets, and the two ways of running
+
+
+def test_another_secret_tries_right_and_wrong_solutions_again() -> None:
+    """The reference, the alternatives and the mistakes, on other hidden inputs; the rest only once."""
+    verdicts = audit(POCKET, secrets=2, jobs=1)
+    assert all(verdict.ok for verdict in verdicts)
+    second = [(verdict.kind, verdict.id) for verdict in verdicts if verdict.secret == 2]
+    assert second == [
+        (verdict.kind, verdict.id)
+        for verdict in verdicts
+        if verdict.secret == 1 and verdict.kind in ("reference", "alternatives", "mistakes")
+    ]
+    assert another_secret(b"one", 2) not in {b"one", another_secret(b"one", 3), another_secret(b"two", 2)}
+
+
+LUCKY = '''
+from autograder.feedback import item
+
+
+@item("span")
+def test_span_with_luck(student, rng, check):
+    """The span of three numbers."""
+    check.close(student.alpha.span([0.0, rng.uniform(), 1.0]), 1.0, "the span")
+'''
+
+
+def test_what_is_caught_by_luck_is_off_with_another_secret(tmp_path: Path) -> None:
+    """A mistake that only some inputs show: some secrets catch it, and the others say that they do not."""
+    mistake = MISTAKE.format(
+        id="span-is-lucky",
+        function="alpha.span",
+        old="return ordered[-1] - ordered[0]",
+        new="return ordered[-1] - ordered[0] if ordered[1] > 0.5 else 0.5",
+        items="span",
+    )
+    changes = {"tests/mistakes/span/span-is-lucky.toml": mistake, "tests/hidden/test_luck.py": LUCKY}
+    verdicts = audit(copy_home(tmp_path / "home", changes=changes), only=["span-is-lucky"], secrets=6, jobs=1)
+    off = [verdict.secret for verdict in verdicts if verdict.problems == ("span: not caught",)]
+    assert 0 < len(off) < len(verdicts) == 6
+
+
+def test_an_item_stands_for_all_its_trials() -> None:
+    """By its slug: alone, its alternatives and its mistakes."""
+    kinds = [(verdict.kind, verdict.id) for verdict in audit(POCKET, only=["double"], jobs=1)]
+    assert kinds == [
+        ("one-item-only", "double"),
+        ("alternatives", "double-by-addition"),
+        ("mistakes", "double-adds-two"),
+    ]
+
+
+def test_a_mistake_that_only_a_public_test_catches_is_not_caught(tmp_path: Path) -> None:
+    """Whoever reads the public tests could mend it for them alone."""
+    public = (POCKET / "tests/public/test_alpha.py").read_text(encoding="utf-8")
+    hidden = (POCKET / "tests/hidden/test_alpha.py").read_text(encoding="utf-8")
+    assert "check.close(student.alpha.double(x)" in hidden
+    changes = {
+        "tests/hidden/test_alpha.py": hidden.replace("check.close(student.alpha.double(x)", "check.close(2 * x"),
+        "tests/public/test_alpha.py": public,
+    }
+    (verdict,) = audit(copy_home(tmp_path / "home", changes=changes), only=["double-adds-two"], jobs=1)
+    assert verdict.problems == ("no hidden test executes alpha.double",)
+
+
+def test_what_differs_between_a_rehearsal_and_isolation_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The audit compares the two for some of every item."""
+    monkeypatch.setattr("autograder.audit.differences", lambda mine, theirs: ["a test differs"])
+    verdicts = {verdict.id: verdict.problems for verdict in audit(POCKET, only=["double"], jobs=1)}
+    assert verdicts == {
+        "double": (),
+        "double-by-addition": ("a test differs",),
+        "double-adds-two": ("a test differs",),
+    }
