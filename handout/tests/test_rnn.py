@@ -70,7 +70,7 @@ def test_one_step_of_cs231n(student, check):
         [0.66854692, 0.79562378, 0.87755553, 0.92795967],
         [0.97934501, 0.99144213, 0.99646691, 0.99854353],
     ]
-    check.close(got, np.array(expected), "the states", rtol=0, atol=1e-8)
+    check.close(got, np.array(expected), "the states", rtol=0, atol=1e-7)
 
 
 @item("rnn_step")
@@ -123,8 +123,8 @@ def test_the_sequences_of_cs231n(student, check):
         ],
     ]
     right = np.concatenate([np.array(expected), np.zeros((2, 3, 1))], axis=-1)
-    check.close(logits, right, "the logits", rtol=0, atol=1e-8)
-    check.close(cache.h, np.concatenate([h0[:, None], right[..., :5]], axis=1), "cache.h", rtol=0, atol=1e-8)
+    check.close(logits, right, "the logits", rtol=0, atol=1e-7)
+    check.close(cache.h, np.concatenate([h0[:, None], right[..., :5]], axis=1), "cache.h", rtol=0, atol=1e-7)
 
 
 @item("rnn_forward")

@@ -33,7 +33,8 @@ def failure_text(case: Case, outcome: Outcome, again: bool = False) -> str:
         return f"not started: {outcome.message}" if outcome.message else "not started"
     if outcome.state == scores.GRADER_ERROR:
         return f"grader error (not your code): {outcome.detail}"
-    return f"{case.title}\n{outcome.message}" if outcome.message else case.title
+    hint = "\n".join(f"hint: {line}" for line in outcome.hint.splitlines())
+    return "\n".join(part for part in (case.title, outcome.message, hint) if part)
 
 
 def write(out: Writer, assignment: Assignment, rows: Sequence[ItemScore], seed: int) -> None:

@@ -7,10 +7,11 @@ hidden inputs: what is wrong, never what was expected), its ``detail`` for staff
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 import numpy as np
 
@@ -24,6 +25,27 @@ BY_DIFFERENCES = 1e-5
 SHOWN = 80  # characters of a value in a message
 
 
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def _counted(method: _Method) -> _Method:
+    """A check that says of its failure which one of the test it was, and what it was given."""
+
+    @functools.wraps(method)
+    def check(self: Check, got: Any, *arguments: Any, **keywords: Any) -> Any:
+        __tracebackhide__ = True
+        self.count += 1
+        place = f"{method.__name__} {self.count}"
+        try:
+            return method(self, got, *arguments, **keywords)
+        except CheckFailed as failure:
+            if not failure.place:  # the innermost of nested checks knows best
+                failure.place, failure.got = place, (got,)
+            raise
+
+    return cast(_Method, check)
+
+
 class Check:
     """The checks of one test.
 
@@ -32,7 +54,11 @@ class Check:
         tolerance: factor on every tolerance (assignment.toml may override it for an item).
         student: to name the function that was called last.
         rng: for random upstream gradients.
+
+    ``measured``, when set, is told of every comparison of numbers: (what, largest error / what is allowed).
     """
+
+    measured: Callable[[str, float], None] | None = None
 
     def __init__(
         self,
@@ -43,7 +69,9 @@ class Check:
     ) -> None:
         self._hidden, self._tolerance, self._student = hidden, tolerance, student
         self._rng = rng if rng is not None else np.random.Generator(np.random.PCG64(0))
+        self.count = 0  # of the checks so far
 
+    @_counted
     def close(
         self, got: Any, expected: Any, what: str = "the result", *, rtol: float = EXACT, atol: float = TINY
     ) -> None:
@@ -66,9 +94,12 @@ class Check:
         error = _error(np.where(finite, have, 0), np.where(finite, want, 0))
         scale = float(np.max(np.abs(want[finite]), initial=0.0))
         allowed = (atol + rtol * scale) * self._tolerance
+        if self.measured is not None and error.size:
+            self.measured(what, float(error.max()) / allowed if allowed else math.inf if error.any() else 0.0)
         if error.size and not error.max() <= allowed:
             self._wrong_values(have, want, error, what, allowed, scale if rtol * scale >= atol else 0.0)
 
+    @_counted
     def equal(self, got: Any, expected: Any, what: str = "the result") -> None:
         """``got`` is exactly ``expected``, types included: a list is no tuple, True is not 1, 1.0 is not 1.
 
@@ -88,12 +119,18 @@ class Check:
     def that(self, condition: Any, message: str) -> None:
         """A property that the test computed itself from values that were checked before."""
         __tracebackhide__ = True
+        self.count += 1
         self._refuse_handles(condition, "the result", "True or False")
         if type(condition) not in (bool, np.bool_):
             raise GraderError(f"check.that takes True or False, not {_article(condition)}: {message}")
         if not condition:
-            raise CheckFailed(self._name(message))
+            failure = CheckFailed(self._name(message))
+            student = self._student()
+            failure.place = f"that {self.count}"
+            failure.got = student.answered if student is not None else ()
+            raise failure
 
+    @_counted
     def number(self, got: Any, what: str = "the result") -> float:
         """``got`` as a float to compute with: a real scalar that is not NaN."""
         __tracebackhide__ = True
@@ -104,6 +141,7 @@ class Check:
         self._not_nan(have, what)
         return float(have)
 
+    @_counted
     def array(self, got: Any, what: str = "the result", shape: tuple[int, ...] | None = None) -> np.ndarray:
         """``got`` as an array to compute with: numbers, none of them NaN, of the given shape."""
         __tracebackhide__ = True
@@ -113,6 +151,7 @@ class Check:
         self._not_nan(have, what)
         return have
 
+    @_counted
     def unpack(self, got: Any, count: int, what: str = "the result") -> tuple[Any, ...]:
         """The parts of a tuple or list of ``count`` values."""
         __tracebackhide__ = True
@@ -124,6 +163,7 @@ class Check:
             raise CheckFailed(self._name(f"{what} should be {wanted}, not of {len(got)}"), f"got {_short(got)}")
         return tuple(got)
 
+    @_counted
     def fields(self, got: Any, names: Sequence[str], what: str = "the result") -> dict[str, Any]:
         """The named attributes of an object of the student's."""
         __tracebackhide__ = True
@@ -140,6 +180,7 @@ class Check:
                 raise
         return values
 
+    @_counted
     def gradient(
         self,
         got: Any,

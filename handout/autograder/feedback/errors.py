@@ -22,7 +22,13 @@ import builtins
 
 
 class CheckFailed(AssertionError):
-    """A value is wrong. ``str()`` is what the student may see, ``detail`` is for staff only."""
+    """A value is wrong. ``str()`` is what the student may see, ``detail`` is for staff only.
+
+    ``place`` says which check of its test it was, ``got`` holds what that check was given, in a tuple of one.
+    """
+
+    place = ""
+    got: tuple[object, ...] = ()
 
     def __init__(self, message: str, detail: str = "") -> None:
         super().__init__(message)

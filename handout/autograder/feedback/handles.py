@@ -35,7 +35,8 @@ class Student:
 
     ``student.ngram`` is the module ``ngram`` of the package, as a handle. ``sticky`` is the first error that fails
     the test even when the test swallows it. ``last_call`` is the student's function that was called last, as far as
-    it is in one of ``own_modules``: a double in a given file is none of theirs.
+    it is in one of ``own_modules``: a double in a given file is none of theirs. A diagnosis goes by ``sent``, all that
+    the test has asked, and ``answered``, the last answer that was no handle, in a tuple of one.
 
     Args:
         link: to the far side.
@@ -49,6 +50,8 @@ class Student:
         self.calls = 0
         self.last_call = ""
         self.own_modules: frozenset[str] | None = None  # None: every one
+        self.sent: list[tuple[object, ...]] = []
+        self.answered: tuple[object, ...] = ()
 
     def __getattr__(self, name: str) -> Handle:
         if name.startswith("_"):
@@ -96,9 +99,13 @@ class Student:
         except Refused as refused:
             raise NotSendable(str(refused)) from None
         self.calls += 1
+        self.sent.append((request, *arguments))
         try:
             status, reply = self._link.ask(request, flat)
-            return self._open(status, reply, kind)
+            value = self._open(status, reply, kind)
+            if type(value) is not Handle:
+                self.answered = (value,)
+            return value
         except StudentError as error:
             if self._ours:
                 raise GraderError(f"the reference: {error.kind}: {error}") from error

@@ -8,6 +8,7 @@ A graded test is one with ``@item`` or with the fixture ``student``. Other tests
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
 import importlib
@@ -19,13 +20,14 @@ import sys
 import unittest
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from . import card, marks, scores
+from . import card, diagnosis, marks, scores
 from .assignment import Assignment, Item, load_assignment
 from .checks import Check
 from .errors import CheckFailed, Ended, GraderError, InputError, Late, StudentError, WrongType
@@ -48,6 +50,8 @@ class GradedSession:
         seed: of the inputs of public tests. ``secret`` is the seed of hidden ones.
         reference_folder: where the solved package lies; None in the handout.
         listeners: called with (case, outcome) after each test.
+        traces: what failing checks saw, by case; kept for whoever sets it to a dict.
+        measured: set as that of every ``Check``, with the case before its arguments.
     """
 
     def __init__(
@@ -61,6 +65,8 @@ class GradedSession:
         self.leaderboard: dict[str, tuple[float | str, str]] = {}
         self.said: set[str] = set()  # messages that were shown
         self.listeners: list[Callable[[Case, Outcome], None]] = []
+        self.traces: dict[tuple[str, str, str], diagnosis.Trace] | None = None
+        self.measured: Callable[[Case, str, float], None] | None = None
         self.open_student: Callable[[Item], AbstractContextManager[Student]] = self._open_inline
         self.open_reference: Callable[[], Student] = self._open_reference_inline
         self.current: Student | None = None
@@ -322,7 +328,10 @@ def check(request: pytest.FixtureRequest, rng: np.random.Generator) -> Check:
     # its own stream: a check that draws must not shift the test's inputs
     own = np.random.Generator(np.random.PCG64(session.seed_for(case) ^ 1))
     tolerance = session.assignment.by_slug[case.item].tolerance
-    return Check(case.hidden, tolerance, lambda: session.current, own)
+    made = Check(case.hidden, tolerance, lambda: session.current, own)
+    if session.measured is not None:
+        made.measured = functools.partial(session.measured, case)
+    return made
 
 
 @pytest.fixture
@@ -402,7 +411,8 @@ def _outcome(session: GradedSession, test: pytest.Function, case: Case, error: B
         return _earned(session, test, case)
     instead = session.marks[case.key].hidden_message
     if isinstance(error, CheckFailed):
-        return Outcome(scores.FAILED, 0.0, str(error) if instead is None else instead, error.detail)
+        outcome = Outcome(scores.FAILED, 0.0, str(error) if instead is None else instead, error.detail)
+        return _diagnosed(session, test, case, outcome, error.place, error.got)
     if isinstance(error, Late):
         while_importing = f"{error.importing}.py cannot be imported: " if error.importing else ""
         return Outcome(scores.LATE, 0.0, f"{while_importing}{error}")
@@ -412,8 +422,25 @@ def _outcome(session: GradedSession, test: pytest.Function, case: Case, error: B
         error, test, session
     ):
         return Outcome(scores.GRADER_ERROR, 0.0, "", _line(error))
-    message = _tripped(session, case, error) if instead is None else instead
-    return Outcome(scores.FAILED, 0.0, message, _line(error))
+    outcome = Outcome(scores.FAILED, 0.0, _tripped(session, case, error) if instead is None else instead, _line(error))
+    answered = session.current.answered if session.current is not None else ()
+    return _diagnosed(session, test, case, outcome, type(error).__name__, answered)
+
+
+def _diagnosed(
+    session: GradedSession, test: pytest.Function, case: Case, outcome: Outcome, place: str, got: tuple[object, ...]
+) -> Outcome:
+    """The outcome with the hint of the known mistake that gives this answer, if there is one."""
+    if not got or session.current is None:
+        return outcome
+    hints = diagnosis.hints_in(test.path.parent)
+    if session.traces is None and (not hints or session.marks[case.key].hidden_message is not None):
+        return outcome
+    seen = diagnosis.trace(f"{case.key[0]}::{case.name} {place}", session.current.sent, got[0])
+    if session.traces is not None:
+        session.traces[case.key] = seen
+    hint = hints.named(seen.key)
+    return outcome if hint is None else replace(outcome, hint=hint.lines, mistakes=hint.ids)
 
 
 def _students_error(session: GradedSession, case: Case, error: StudentError, instead: str | None) -> Outcome:

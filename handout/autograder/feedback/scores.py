@@ -55,12 +55,16 @@ class Outcome:
         fraction: the part of its share that it earned, 0 to 1.
         message: what the student may read.
         detail: what only staff may read.
+        hint: which mistake it seems to be, in the languages of the catalogue, a line each.
+        mistakes: the ids of the mistakes whose hint it is, for staff.
     """
 
     state: str
     fraction: float = 0.0
     message: str = ""
     detail: str = ""
+    hint: str = ""
+    mistakes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
