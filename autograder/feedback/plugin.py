@@ -392,8 +392,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     session.outcomes[case.key] = outcome
     if outcome.state != scores.PASSED:
         traced = error is not None and outcome.state != scores.NOT_STARTED and item.config.get_verbosity() > 0
-        told = card.failure_text(case, outcome, again=outcome.message in session.said)
-        session.said.add(outcome.message)
+        shown = replace(outcome, hint="") if outcome.hint in session.said else outcome  # a hint is said once
+        told = card.failure_text(case, shown, again=outcome.message in session.said)
+        session.said |= {outcome.message, outcome.hint}
         report.longrepr = f"{told}\n\n{report.longreprtext}" if traced else told
         report.outcome = "failed"
     report.user_properties.append(("state", outcome.state))
