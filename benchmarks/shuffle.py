@@ -22,11 +22,11 @@ from typing import Any
 import msgspec
 
 from autograder.build import package_members
-from autograder.catalogue import SOLUTIONS, apply, load_mistakes
 from autograder.feedback.assignment import Assignment, load_assignment
 from autograder.feedback.errors import GraderError, InputError
 from autograder.grade import make_job, staged
 from autograder.host import Host
+from autograder.proof.catalogue import SOLUTIONS, apply, load_mistakes
 
 ROOT = Path(__file__).parents[1]
 AMPLE = {"call": 100.0, "test": 200.0, "item": 800.0, "run": 1600.0}  # what a busy machine is late with is no result

@@ -24,8 +24,8 @@ from rich.console import Console
 from rich.table import Table
 
 from autograder.build import package_members
-from autograder.catalogue import apply, load_alternatives
 from autograder.feedback.assignment import load_assignment
+from autograder.proof.catalogue import apply, load_alternatives
 
 ROOT = Path(__file__).parents[1]
 ROUNDS = 11

@@ -84,8 +84,8 @@ def _prove(
     root: Path, key: bytes, only: Sequence[str], full: bool, secrets: int, jobs: int | None
 ) -> tuple[Any, str, bool]:
     """The audit itself: (what was found, one line, whether anything is off)."""
-    from .. import audit as auditing
     from ..feedback.assignment import load_assignment
+    from ..proof import audit as auditing
 
     with progress("auditing") as advance:
         verdicts = auditing.audit(
@@ -115,7 +115,7 @@ def _prove(
 
 def print_matrix(verdicts: Sequence[Any], numbers: dict[str, str]) -> None:
     """One line a trial, a column a part with a sign for each item: x lost, . kept, ! broken, blank not tried."""
-    from ..audit import BROKEN, KEPT, LOST, UNTRIED
+    from ..proof.audit import BROKEN, KEPT, LOST, UNTRIED
 
     signs = {LOST: "x", KEPT: ".", BROKEN: "!", UNTRIED: " "}
     parts: dict[str, list[str]] = {}

@@ -11,7 +11,7 @@ from ..feedback.errors import InputError
 from .common import home_of, legal
 
 if TYPE_CHECKING:
-    from ..scaffold import Draft
+    from ..authoring.scaffold import Draft
 
 
 @click.group()
@@ -57,7 +57,7 @@ def item(
     Example:
       autograder new item median --part 1 --file stack.py --function median --arguments values
     """
-    from ..scaffold import NewItem, new_item
+    from ..authoring.scaffold import NewItem, new_item
 
     wish = NewItem(slug, part, file, function, arguments, title, title_zh, points, mistake, alternative)
     draft = new_item(home_of(home), wish)
@@ -84,7 +84,7 @@ def mistake(home: Path | None, item: str, name: str, function: str) -> None:
     Example:
       autograder new mistake 1.2 median-sorts-in-place --function stack.median
     """
-    from ..scaffold import new_mistake
+    from ..authoring.scaffold import new_mistake
 
     root = home_of(home)
     _write(new_mistake(root, _slug(root, item), name, function), f"mistake {name}")
@@ -103,7 +103,7 @@ def alternative(home: Path | None, item: str, name: str, function: str) -> None:
     Example:
       autograder new alternative median median-by-heaps
     """
-    from ..scaffold import new_alternative
+    from ..authoring.scaffold import new_alternative
 
     root = home_of(home)
     _write(new_alternative(root, _slug(root, item), name, function), f"alternative {name}")
@@ -125,7 +125,7 @@ def quiz(home: Path | None, items: str, count: int | None, right: int | None, se
       autograder quiz --items 1.2,1.3 --seed 7
       autograder quiz --items 1.2 --count 4 --right 1 --out sheets
     """
-    from ..quiz import make_quiz
+    from ..authoring.quiz import make_quiz
 
     root = home_of(home)
     slugs = [_slug(root, name.strip()) for name in items.split(",")]

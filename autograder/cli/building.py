@@ -26,8 +26,8 @@ def build(home: Path | None, check: bool, secret: Path | None, out: Path | None)
       autograder build --secret ../autumn.secret
     """
     from .. import build as builder
-    from .. import hints, rehearsal
     from ..feedback.assignment import load_assignment
+    from ..proof import hints, rehearsal
     from ..secret import read_secret
 
     root = home_of(home)

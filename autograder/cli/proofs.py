@@ -23,7 +23,7 @@ Found = tuple[Any, str, bool]
 
 def operators(root: Path, secret: bytes, only: Sequence[str], jobs: int | None) -> Found:
     """Which mechanical mutants no test notices; ``only`` holds beginnings of their ids, or items."""
-    from ..mutation import EQUIVALENT, KILLED, try_mutants
+    from ..proof.mutation import EQUIVALENT, KILLED, try_mutants
 
     with progress("trying mutants") as advance:
         fates = try_mutants(
@@ -62,7 +62,7 @@ def operators(root: Path, secret: bytes, only: Sequence[str], jobs: int | None) 
 
 def tolerances(root: Path, secret: bytes, jobs: int | None) -> Found:
     """How far right and wrong solutions are from every tolerance, in units of what it allows."""
-    from ..tolerances import measure
+    from ..proof.tolerances import measure
 
     with progress("measuring") as advance:
         margins = measure(root, secret, jobs=jobs, told=advance)
@@ -93,7 +93,7 @@ def tolerances(root: Path, secret: bytes, jobs: int | None) -> Found:
 
 def diagnosis(root: Path, secret: bytes, with_mutants: bool, jobs: int | None) -> Found:
     """Which mistakes are told their hint, why the others are not, and what right solutions and mutants are told."""
-    from ..diagnosed import diagnose
+    from ..proof.diagnosed import diagnose
 
     with progress("diagnosing") as advance:
         found = diagnose(root, secret, with_mutants=with_mutants, jobs=jobs, told=advance)

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from autograder import attacks
-from autograder.attacks import OWN, Attack, Secrets, chosen_tests, load_attacks, strays
-from autograder.audit import KEPT, LOST, UNTRIED, Verdict, audit
 from autograder.feedback.assignment import Assignment, load_assignment
 from autograder.feedback.errors import InputError
 from autograder.grade import Graded
+from autograder.proof import attacks
+from autograder.proof.attacks import OWN, Attack, Secrets, chosen_tests, load_attacks, strays
+from autograder.proof.audit import KEPT, LOST, UNTRIED, Verdict, audit
 from tests.staff.runs import POCKET, ROOT, copy_home
 
 ATTACK = """
@@ -285,7 +285,7 @@ def test_full_grades_everything(tmp_path: Path) -> None:
 
 def test_without_root_attacks_are_not_graded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked for by name they are refused: nothing would be proved, and they would run as ourselves."""
-    monkeypatch.setattr("autograder.audit.can_change_uid", lambda: False)
+    monkeypatch.setattr("autograder.proof.audit.can_change_uid", lambda: False)
     with pytest.raises(InputError, match="attacks need root"):
         audit(POCKET, only=["attacks"], jobs=1)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from autograder.audit import BROKEN, KEPT, LOST, UNTRIED, Verdict, another_secret, as_json, audit
 from autograder.cli import main
 from autograder.feedback.errors import GraderError, InputError
+from autograder.proof.audit import BROKEN, KEPT, LOST, UNTRIED, Verdict, another_secret, as_json, audit
 from tests.staff.runs import POCKET, ROOT, copy_home
 
 ITEMS = ["double", "mean", "span", "tally", "commonest"]
@@ -386,7 +386,7 @@ def test_a_mistake_that_only_a_public_test_catches_is_not_caught(tmp_path: Path)
 
 def test_what_differs_between_a_rehearsal_and_isolation_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """The audit compares the two for some of every item."""
-    monkeypatch.setattr("autograder.audit.differences", lambda mine, theirs: ["a test differs"])
+    monkeypatch.setattr("autograder.proof.audit.differences", lambda mine, theirs: ["a test differs"])
     verdicts = {verdict.id: verdict.problems for verdict in audit(POCKET, only=["double"], jobs=1)}
     assert verdicts == {
         "double": (),

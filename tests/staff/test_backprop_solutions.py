@@ -12,8 +12,8 @@ from lm import gradcheck, modules, procedural, testing
 from lm.base import Module
 from lm.types import NetValues
 
-from autograder.catalogue import apply, load_mistakes
 from autograder.feedback.assignment import load_assignment
+from autograder.proof.catalogue import apply, load_mistakes
 
 ROOT = Path(__file__).resolve().parents[2]
 SHAPES = [(5, 4, 3), (1, 3, 2), (3, 1, 4), (4, 4, 4), (2, 3, 1)]

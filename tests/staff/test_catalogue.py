@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.catalogue import (
+from autograder.feedback.assignment import Assignment, load_assignment
+from autograder.feedback.errors import InputError
+from autograder.proof.catalogue import (
     Alternative,
     Change,
     Mistake,
@@ -16,8 +18,6 @@ from autograder.catalogue import (
     load_alternatives,
     load_mistakes,
 )
-from autograder.feedback.assignment import Assignment, load_assignment
-from autograder.feedback.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 

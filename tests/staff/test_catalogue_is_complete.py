@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.catalogue import Mistake, load_alternatives, load_mistakes
 from autograder.feedback.assignment import Assignment, load_assignment
+from autograder.proof.catalogue import Mistake, load_alternatives, load_mistakes
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from autograder import hints
 from autograder.cli import main
-from autograder.diagnosed import diagnose
 from autograder.feedback.assignment import load_assignment
 from autograder.feedback.diagnosis import FILE, hints_in
-from autograder.hints import HIDDEN, PUBLIC, Record, made_from, make, record
+from autograder.proof import hints
+from autograder.proof.diagnosed import diagnose
+from autograder.proof.hints import HIDDEN, PUBLIC, Record, made_from, make, record
 from tests.staff.runs import POCKET, copy_home, read_inline, run_and_read, write_submission
 
 TWICE, TWICE_ZH = "Twice 3 is not 2 more than 3.", "3 的两倍并不是 3 加 2。"

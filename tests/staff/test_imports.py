@@ -146,6 +146,14 @@ def nobody_imports_the_command_line(root: Path) -> list[str]:
     return broken(root, others, lambda path, module: not f"{module}.".startswith("autograder.cli."))
 
 
+def nothing_that_grades_needs_the_proof(root: Path) -> list[str]:
+    """The proof and the tools of authors stand on the engine, and only the command line on them."""
+    folders = [root / "autograder" / name for name in ("cli", "proof", "authoring")]
+    others = [path for path in engine(root) if not set(folders) & set(path.parents)]
+    tools = ("autograder.proof.", "autograder.authoring.")
+    return broken(root, others, lambda path, module: not f"{module}.".startswith(tools))
+
+
 def trusted_code_imports_nothing_that_runs_code(root: Path) -> list[str]:
     """No pickle, no marshal and no torch in the engine, but for the torch that a student's test asks a worker for."""
     asked_for = ("feedback/server.py", "torch")
@@ -278,8 +286,13 @@ RULES: dict[Rule, list[tuple[str, str]]] = {
     nobody_imports_the_command_line: [
         ("autograder/grade.py", "from .cli import main"),
         ("autograder/feedback/card.py", "import autograder.cli"),
-        ("autograder/audit.py", "from . import cli"),
+        ("autograder/proof/audit.py", "from .. import cli"),
         ("autograder/build.py", "from .cli.common import FOUND"),
+    ],
+    nothing_that_grades_needs_the_proof: [
+        ("autograder/grade.py", "from .proof.rehearsal import Rehearsal"),
+        ("autograder/build.py", "from .proof import hints"),
+        ("autograder/feedback/plugin.py", "import autograder.authoring.quiz"),
     ],
     trusted_code_imports_nothing_that_runs_code: [
         ("autograder/results.py", "import pickle"),
@@ -290,7 +303,7 @@ RULES: dict[Rule, list[tuple[str, str]]] = {
         ("autograder/new.py", '__import__("pickle")'),
     ],
     trusted_code_evaluates_nothing: [
-        ("autograder/catalogue.py", 'eval("1")'),
+        ("autograder/proof/catalogue.py", 'eval("1")'),
         ("autograder/feedback/plugin.py", 'exec("x = 1")'),
         ("autograder/regions.py", 'np.load("x", allow_pickle=True)'),
     ],

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from autograder.cli import main
 from autograder.feedback.errors import InputError
-from autograder.mutation import EQUIVALENT, EQUIVALENTS, KILLED, NOT_EQUIVALENT, SURVIVED, try_mutants
-from autograder.tolerances import REASONS, measure
+from autograder.proof.mutation import EQUIVALENT, EQUIVALENTS, KILLED, NOT_EQUIVALENT, SURVIVED, try_mutants
+from autograder.proof.tolerances import REASONS, measure
 from tests.staff.runs import POCKET, copy_home
 
 EMPTY = "# none\n"

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from autograder.authoring.excerpt import excerpt
+from autograder.authoring.inserting import imported, item_in_part, section, submission_file
+from autograder.authoring.scaffold import NewItem, new_item
 from autograder.build import package_members
-from autograder.catalogue import apply, load_alternatives, load_mistakes
 from autograder.cli import main
-from autograder.excerpt import excerpt
 from autograder.feedback.assignment import load_assignment
 from autograder.feedback.errors import InputError
-from autograder.inserting import imported, item_in_part, section, submission_file
-from autograder.scaffold import NewItem, new_item
+from autograder.proof.catalogue import apply, load_alternatives, load_mistakes
 from tests.staff.runs import POCKET, ROOT, copy_home, run_and_read
 
 PAGES = {

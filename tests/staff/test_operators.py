@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder import edits
 from autograder.feedback.assignment import Assignment, Budgets, Item, load_assignment
 from autograder.feedback.errors import InputError
-from autograder.operators import Equivalent, Mutant, explained, load_equivalents, mutants
-from autograder.spans import Edit
+from autograder.proof import edits
+from autograder.proof.operators import Equivalent, Mutant, explained, load_equivalents, mutants
+from autograder.proof.spans import Edit
 
 ROOT = Path(__file__).parents[2]
 TOY = Assignment(
@@ -259,7 +259,7 @@ def test_what_does_not_compile_is_dropped(monkeypatch: pytest.MonkeyPatch, text:
     """Whatever an operator does: no mutant dies of its syntax."""
     broken = Edit("loop", "broken", 44, 49, text)
     fine = Edit("loop", "fine", 44, 49, "pass")
-    monkeypatch.setattr("autograder.operators.edits", lambda *_: [("maths.f", broken), ("maths.f", fine)])
+    monkeypatch.setattr("autograder.proof.operators.edits", lambda *_: [("maths.f", broken), ("maths.f", fine)])
     assert [(mutant.id, mutant.before, mutant.after) for mutant in of("x = y")] == [("maths.f/1-fine", "x = y", "pass")]
 
 

@@ -12,9 +12,9 @@ import pytest
 from lm import answers
 
 from autograder.build import handout_members, submission_members
-from autograder.catalogue import apply, load_alternatives, load_mistakes
 from autograder.feedback.assignment import load_assignment
 from autograder.grade import grade
+from autograder.proof.catalogue import apply, load_alternatives, load_mistakes
 from autograder.secret import DEVELOPMENT
 from autograder.variants import choose, load_variants
 

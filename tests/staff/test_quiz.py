@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from autograder.authoring.excerpt import excerpt
+from autograder.authoring.quiz import make_quiz
 from autograder.build import package_members
 from autograder.cli import main
-from autograder.excerpt import excerpt
 from autograder.feedback.assignment import load_assignment
-from autograder.quiz import make_quiz
 from tests.staff.runs import POCKET, copy_home
 
 NAMES = ["quiz.md", "quiz.zh.md", "key.md", "key.zh.md"]
@@ -197,7 +197,7 @@ def test_seconds_of_a_function_come_when_all_have_a_first(home: Path) -> None:
 def test_the_seed_decides_and_nothing_else(home: Path) -> None:
     """The same in another process, whatever its hashes; other seeds pick others, in the end all that are small."""
     program = (
-        "import sys; from pathlib import Path; from autograder.quiz import make_quiz; "
+        "import sys; from pathlib import Path; from autograder.authoring.quiz import make_quiz; "
         "sys.stdout.write(''.join(make_quiz(Path(sys.argv[1]), ['span', 'mean', 'double'], seed=3).values()))"
     )
     here = "".join(make_quiz(home, ["span", "mean", "double"], seed=3).values())

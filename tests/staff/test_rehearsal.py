@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from autograder.audit import differences
-from autograder.executed import executed, telling
 from autograder.feedback import scores
 from autograder.feedback.assignment import load_assignment
 from autograder.feedback.errors import GraderError
 from autograder.grade import grade
-from autograder.rehearsal import Rehearsal, Rehearsed, troupe
+from autograder.proof.audit import differences
+from autograder.proof.executed import executed, telling
+from autograder.proof.rehearsal import Rehearsal, Rehearsed, troupe
+from autograder.proof.trials import Sources
 from autograder.secret import DEVELOPMENT
-from autograder.trials import Sources
 from tests.staff.runs import HOST, POCKET, copy_home, write_submission
 
 SECONDS = 0.5  # of the processor: what hangs hangs for so long

@@ -17,8 +17,8 @@ from lm.tape import Tape, sentence_loss
 from lm.types import RNNGradients, RNNParams
 from lm.weights import init_params
 
-from autograder.catalogue import apply, load_alternatives
 from autograder.feedback.assignment import load_assignment
+from autograder.proof.catalogue import apply, load_alternatives
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = tuple(field.name for field in fields(RNNParams))

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from ..feedback import scores
+from ..feedback.assignment import Assignment, load_assignment
+from ..feedback.diagnosis import FILE, Hint, Hints
+from ..feedback.errors import InputError
+from ..secret import DEVELOPMENT
 from . import rehearsal
 from .catalogue import Mistake
 from .executed import executed
-from .feedback import scores
-from .feedback.assignment import Assignment, load_assignment
-from .feedback.diagnosis import FILE, Hint, Hints
-from .feedback.errors import InputError
 from .rehearsal import Rehearsal
-from .secret import DEVELOPMENT
 from .stage import Seen
 from .trials import Sources, noticing
 
@@ -138,7 +138,7 @@ def made_from(home: Path, assignment: Assignment, folder: str, secret: bytes = D
     package = home / "solutions" / assignment.package
     sources = [home / "assignment.toml", *package.rglob("*"), *(home / folder).glob("*.py")]
     sources += [*(home / "tests/mistakes").rglob("*"), *(home / "tests/alternatives").rglob("*")]
-    sources += (Path(__file__).parent / "feedback").glob("*.py")
+    sources += (Path(__file__).parents[1] / "feedback").glob("*.py")
     for file in sorted(sources):
         if file.is_file() and "__pycache__" not in file.parts:
             digest.update(b"%s\0%d\0" % (file.name.encode(), file.stat().st_size))

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from ..build import package_members, source_members
+from ..feedback import scores
+from ..feedback.assignment import Assignment
+from ..feedback.errors import InputError
 from . import attacks
 from .attacks import Attack
-from .build import package_members, source_members
 from .catalogue import SOLUTIONS, Alternative, Mistake, apply, changed_functions, load_alternatives, load_mistakes
-from .feedback import scores
-from .feedback.assignment import Assignment
-from .feedback.errors import InputError
 
 KINDS = ("reference", "stubs", "one-item-only", "alternatives", "mistakes", "attacks")
 AGAIN = ("reference", "alternatives", "mistakes")  # what another secret is tried on

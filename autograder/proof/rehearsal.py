@@ -25,12 +25,12 @@ from typing import TypeVar
 
 import msgspec
 
+from ..feedback.assignment import Assignment
+from ..feedback.errors import GraderError
+from ..grade import Graded
+from ..variants import home_of
 from . import stage
-from .feedback.assignment import Assignment
-from .feedback.errors import GraderError
-from .grade import Graded
 from .stage import Play, Played, Seen, Setting
-from .variants import home_of
 
 END_SECONDS = 10.0
 PLAY_SECONDS = 900.0  # of the longest play
@@ -118,7 +118,7 @@ class Rehearsal:
         return line
 
     def _start(self) -> None:
-        command = [sys.executable, "-I", stage.__file__, str(Path(__file__).parents[1])]
+        command = [sys.executable, "-I", stage.__file__, str(Path(__file__).parents[2])]
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         environment = {**os.environ, **threads, "PYTHONHASHSEED": "0"}
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)

@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from .regions import Region, Scope
+from ..regions import Region, Scope
 from .spans import Edit, Source
 
 _LEFT_ALONE = {"annotation", "returns", "decorator_list", "type_params", "msg"}

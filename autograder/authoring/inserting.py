@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from .feedback.errors import InputError
+from ..feedback.errors import InputError
 
 if sys.version_info >= (3, 11):
     import tomllib  # novm

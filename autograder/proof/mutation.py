@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..feedback import scores
+from ..feedback.assignment import load_assignment
+from ..feedback.errors import InputError
+from ..secret import DEVELOPMENT
 from . import rehearsal
 from .executed import executed
-from .feedback import scores
-from .feedback.assignment import load_assignment
-from .feedback.errors import InputError
 from .operators import Mutant, explained, load_equivalents, mutants
 from .rehearsal import Rehearsal
-from .secret import DEVELOPMENT
 from .trials import Sources
 
 KILLED, SURVIVED, EQUIVALENT, NOT_EQUIVALENT = "killed", "survived", "equivalent", "called equivalent, and killed"

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from .build import package_members
-from .catalogue import Alternative, Mistake, apply, changed_functions, load_alternatives, load_mistakes
+from ..build import package_members
+from ..feedback.assignment import Assignment, Item, load_assignment
+from ..feedback.errors import InputError
+from ..proof.catalogue import Alternative, Mistake, apply, changed_functions, load_alternatives, load_mistakes
 from .excerpt import excerpt
-from .feedback.assignment import Assignment, Item, load_assignment
-from .feedback.errors import InputError
 
 MOST_CHANGED = 3  # lines, on either side
 SHARE = 3  # so many times more lines has a function in which they are rewritten, or no line is "the wrong one"

@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..feedback.assignment import Assignment, load_assignment
+from ..feedback.errors import InputError
+from ..regions import find_regions
 from . import templates
 from .excerpt import excerpt
-from .feedback.assignment import Assignment, load_assignment
-from .feedback.errors import InputError
 from .inserting import at_end, imported, item_in_part, section, submission_file
-from .regions import find_regions
 
 if sys.version_info >= (3, 11):
     import tomllib  # novm

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from ..feedback import scores
+from ..feedback.assignment import load_assignment
+from ..feedback.diagnosis import FILE
+from ..secret import DEVELOPMENT
 from . import rehearsal
 from .executed import executed
-from .feedback import scores
-from .feedback.assignment import load_assignment
-from .feedback.diagnosis import FILE
 from .hints import HIDDEN, NAMED, PUBLIC, made_from, make, record
 from .operators import Mutant, mutants
 from .rehearsal import Rehearsal
-from .secret import DEVELOPMENT
 from .trials import Package, Sources, noticing
 
 Progress = Callable[[int, int], None]

@@ -42,8 +42,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .feedback.assignment import Assignment
-from .feedback.errors import InputError
+from ..feedback.assignment import Assignment
+from ..feedback.errors import InputError
 
 if sys.version_info >= (3, 11):
     import tomllib  # novm

@@ -37,19 +37,19 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from ..confine import can_change_uid
+from ..feedback import scores
+from ..feedback.assignment import Assignment, load_assignment
+from ..feedback.errors import GraderError, InputError
+from ..grade import Graded, grade
+from ..host import Host
+from ..secret import secret_of
+from ..variants import home_of
 from . import attacks, rehearsal
 from .attacks import Attack
-from .confine import can_change_uid
 from .executed import executed
-from .feedback import scores
-from .feedback.assignment import Assignment, load_assignment
-from .feedback.errors import GraderError, InputError
-from .grade import Graded, grade
-from .host import Host
 from .rehearsal import Rehearsal
-from .secret import secret_of
 from .trials import AGAIN, KINDS, Sources, Trial, entry_trials, plain_trials
-from .variants import home_of
 
 __all__ = ["BROKEN", "KEPT", "KINDS", "LOST", "UNTRIED", "Verdict", "as_json", "audit"]
 

@@ -32,11 +32,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..feedback.assignment import Assignment
+from ..feedback.errors import InputError
+from ..regions import Region, end, find_regions, start
 from .catalogue import only_known, text_of
 from .edits import edits
-from .feedback.assignment import Assignment
-from .feedback.errors import InputError
-from .regions import Region, end, find_regions, start
 from .spans import Edit, Source
 
 if sys.version_info >= (3, 11):

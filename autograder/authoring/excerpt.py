@@ -12,8 +12,8 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .feedback.errors import InputError
-from .regions import LIKE_A_MARKER, Function, Scope, blocks, parse, start
+from ..feedback.errors import InputError
+from ..regions import LIKE_A_MARKER, Function, Scope, blocks, parse, start
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-from .feedback import scores
-from .feedback.errors import GraderError
+from ..feedback import scores
+from ..feedback.errors import GraderError
 from .rehearsal import Rehearsal
 from .stage import SEEN
 

@@ -45,14 +45,14 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from . import gradescope, leaks
+from .. import gradescope, leaks
+from ..confine import can_change_uid, mapped_ids
+from ..feedback import scores
+from ..feedback.assignment import Assignment
+from ..feedback.errors import InputError
+from ..grade import Graded
+from ..secret import DEVELOPMENT, secret_of
 from .catalogue import Alternative, Change, apply, changes_of, maker_of, only_known, text_of
-from .confine import can_change_uid, mapped_ids
-from .feedback import scores
-from .feedback.assignment import Assignment
-from .feedback.errors import InputError
-from .grade import Graded
-from .secret import DEVELOPMENT, secret_of
 
 if sys.version_info >= (3, 11):
     import tomllib  # novm

@@ -23,13 +23,13 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..feedback.assignment import load_assignment
+from ..feedback.errors import InputError
+from ..secret import DEVELOPMENT
 from . import rehearsal
 from .catalogue import Alternative, Mistake, only_known, text_of
 from .executed import executed
-from .feedback.assignment import load_assignment
-from .feedback.errors import InputError
 from .rehearsal import Rehearsal
-from .secret import DEVELOPMENT
 from .stage import FAR, Seen
 from .trials import Sources, noticing
 

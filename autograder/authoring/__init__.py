@@ -1,0 +1,1 @@
+"""For authors: new items and entries from templates, find-the-bug sheets."""
