@@ -30,6 +30,7 @@ from .feedback import plugin as feedback
 from .feedback import scores
 from .feedback.assignment import Assignment, Item, load_assignment
 from .feedback.errors import GraderError, InputError
+from .feedback.graded import GradedSession
 from .feedback.handles import Student
 from .feedback.scores import Case, Outcome
 from .pool import Pool
@@ -90,7 +91,7 @@ class Isolated:
     deadlines: Deadlines
     began: float = field(default_factory=time.monotonic)
     faults: list[str] = field(default_factory=list)  # for staff
-    graded: feedback.GradedSession | None = None
+    graded: GradedSession | None = None
     sandbox: Isolation | None = None
     finished: bool = False
     collected: bool = True
@@ -213,7 +214,7 @@ class Isolated:
         wanted = [case for case in self.graded.cases.values() if not self.job.tests or _name(case) in self.job.tests]
         return sum(case.key not in self.graded.outcomes for case in wanted)
 
-    def _check_coverage(self, graded: feedback.GradedSession) -> None:
+    def _check_coverage(self, graded: GradedSession) -> None:
         """An item without hidden tests, or with too large a public part, is a fault of ours."""
         shares = scores.public_shares(graded.cases.values())
         for item in self.assignment.items:

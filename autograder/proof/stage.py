@@ -40,6 +40,7 @@ from autograder.confine import die_with
 from autograder.deadlines import MISSES
 from autograder.feedback import plugin as feedback
 from autograder.feedback import scores
+from autograder.feedback.graded import GradedSession
 from autograder.feedback.scores import Case, Outcome
 from autograder.removal import remove_tree
 
@@ -150,9 +151,7 @@ class Stage:
             self._replies.flush()
         return True
 
-    def _play(
-        self, play: Play, graded: feedback.GradedSession, tests: list[pytest.Function], base: dict[str, bytes]
-    ) -> Played:
+    def _play(self, play: Play, graded: GradedSession, tests: list[pytest.Function], base: dict[str, bytes]) -> Played:
         chosen = [
             test
             for test in tests
@@ -189,7 +188,7 @@ class Stage:
         return Played(document, seen)
 
     def _fork(
-        self, play: Play, graded: feedback.GradedSession, tests: list[pytest.Function], folder: Path, lost: set[str]
+        self, play: Play, graded: GradedSession, tests: list[pytest.Function], folder: Path, lost: set[str]
     ) -> list[Seen]:
         """What one fork got done, in order; ``_death`` says why it did not get further."""
         reader, writer = os.pipe()
@@ -224,7 +223,7 @@ class Stage:
     def _perform(
         self,
         play: Play,
-        graded: feedback.GradedSession,
+        graded: GradedSession,
         tests: list[pytest.Function],
         folder: Path,
         lost: set[str],
@@ -315,7 +314,7 @@ def _test(case: Case) -> str:
     return f"{case.key[0]}::{case.key[1]}"
 
 
-def _needs_torch(graded: feedback.GradedSession, file: str) -> bool:
+def _needs_torch(graded: GradedSession, file: str) -> bool:
     return any(item.torch and item.file == file for item in graded.assignment.items)
 
 

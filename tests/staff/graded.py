@@ -20,6 +20,7 @@ from autograder import gradescope, results
 from autograder.feedback import plugin as feedback
 from autograder.feedback import scores
 from autograder.feedback.assignment import Assignment, Budgets, Item, Part
+from autograder.feedback.graded import GradedSession
 from autograder.feedback.handles import Student
 from autograder.feedback.scores import Case, ItemScore, Outcome
 
@@ -143,7 +144,7 @@ class Run:
     code: int
     text: str
     complaints: str
-    session: feedback.GradedSession | None
+    session: GradedSession | None
     document: dict[str, Any] | None
     ran: list[str]
     kept: list[object]
@@ -235,7 +236,7 @@ class _Catch:
         self, secret: bytes | None, open_student: Callable[[Item], AbstractContextManager[Student]] | None
     ) -> None:
         self.secret, self.open_student = secret, open_student
-        self.session: feedback.GradedSession | None = None
+        self.session: GradedSession | None = None
         self.ran: list[str] = []
         self.kept: list[object] = []
 

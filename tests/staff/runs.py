@@ -364,9 +364,10 @@ def _main_inline(home: Path, submission: Path, seed: str, hidden: bool) -> int:
 
     from autograder import results
     from autograder.feedback import plugin as feedback
+    from autograder.feedback.graded import GradedSession
 
     results.SHOWN_TESTS = results.SHOWN_MESSAGES = 10**6  # type: ignore[misc]
-    found: list[feedback.GradedSession] = []
+    found: list[GradedSession] = []
 
     class Catch:
         @pytest.hookimpl(trylast=True)

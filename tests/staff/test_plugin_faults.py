@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.feedback import plugin, scores
+from autograder.feedback import scores, verdict
 from autograder.feedback.assignment import Item
 from autograder.feedback.errors import Ended, Late, StudentError
 from autograder.feedback.handles import Student
@@ -928,8 +928,8 @@ def test_stub_of_another_item_is_named() -> None:
     """Code that calls a function of another item that is not written yet is told which, and is not "not started"."""
     told = assignment(item("total"), item("greet"))
     session = SimpleNamespace(assignment=told)
-    own = plugin._stub(session, case("total", "test_a"), "total: total")  # type: ignore[arg-type]
+    own = verdict._stub(session, case("total", "test_a"), "total: total")  # type: ignore[arg-type]
     assert (own.state, own.message) == (scores.NOT_STARTED, "total: total")
-    other = plugin._stub(session, case("total", "test_a"), "greet: hello")  # type: ignore[arg-type]
+    other = verdict._stub(session, case("total", "test_a"), "greet: hello")  # type: ignore[arg-type]
     assert other.state == FAILED
     assert other.message == "your code calls hello (item 1.2), which is not written yet"
