@@ -377,6 +377,16 @@ def test_em_keeps_the_lower_weights(student, check):
 
 
 @item("tune_em")
+def test_em_where_only_the_highest_order_has_seen_the_context(student, check):
+    """An order that has not seen a context leaves it to the orders below in full, also for the order above it."""
+    # order 2 knows nothing after bee, so below order 3 dog has 1 and cat 0 there: 3 log(1 - x/2) + log(x/2), x = 1/2
+    rows = [{(): ANYTHING}, {("ant",): {"cat": 1.0}}, {("<s>", "bee"): {"dog": 0.5, "cat": 0.5}}]
+    held_out = [["ant", "cat"], ["ant", "dog"], ["bee", "dog"], ["bee", "dog"], ["bee", "dog"], ["bee", "cat"]]
+    got = student.smoothing.tune_em(stack(student.testing, rows), held_out)
+    numbers(check, got, {2: 0.5, 3: 0.5}, "the weights", **EXACT)
+
+
+@item("tune_em")
 def test_em_leaves_out_what_is_impossible(student, check):
     """An event to which both orders give probability 0 has no posterior; where no other is left, lambda stays 0.5."""
     held_out = [["cat"]] * 2 + [["dog"]] * 6 + [["fish"]] * 5
