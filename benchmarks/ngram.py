@@ -10,7 +10,7 @@ serves as well as arguments. Trigrams, 0.1 added to each count; the arrays at 4,
 - Counter: ``Counter(zip(words, words[1:], words[2:]))``, nothing else;
 - dictionary: perplexity from ``{context: {word: count}}`` in one tuned loop;
 - reference: the functions of solutions/;
-- nltk.lm: ``Lidstone``, fitted with the orders 1 to 3, as its documentation shows, or with trigrams alone, and asked with
+- nltk.lm: ``Lidstone``, fitted with the orders 1 to 3 as in its documentation, or with trigrams alone, and asked with
   trigrams, always on a tenth of the text;
 - KenLM: ``score`` of each line as a string, of a model with the same n-grams (fit: none, it takes a file).
 
