@@ -8,14 +8,14 @@ serves as well as arguments. Trigrams, 0.1 added to each count; the arrays at 4,
 
 - arrays: ``array_ngrams.py`` from ids on; "from words" looks the words up too (and, to fit, collects and numbers them);
 - Counter: ``Counter(zip(words, words[1:], words[2:]))``, nothing else;
-- dictionary: perplexity from ``{context: {word: count}}`` in one tuned loop;
+- dictionary: perplexity from ``{context: ({word: count}, sum)}`` in one tuned loop;
 - reference: the functions of solutions/;
 - nltk.lm: ``Lidstone``, fitted with the orders 1 to 3 as in its documentation, or with trigrams alone, and asked with
   trigrams, always on a tenth of the text;
 - KenLM: ``score`` of each line as a string, of a model with the same n-grams (fit: none, it takes a file).
 
 nltk and KenLM take part where they are installed. Counts and perplexities are compared first. Exit code 1 when a goal
-is missed.
+is missed; those against the others are for real text, and are left out for the farm language with its 54 words.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from benchmarks.side_by_side import packages, protocol, race, report
 N, K = 3, 0.1
 ORDERS = range(N + 1, MAX_ORDER + 1)
 TENTH = 10  # nltk.lm and the reference are asked about every tenth sentence
-FASTER = {  # contestant, against, how many times as fast at least
+FASTER = {  # on real text: contestant, against, how many times as fast at least
     "fit": [("arrays", "Counter", 12.0), ("arrays", "nltk.lm", 300.0)],
     "perplexity": [("arrays", "dictionary", 8.0), ("arrays", "KenLM", 0.7)],
 }
@@ -51,6 +51,7 @@ LONGER = 2.0  # times as long as at N words, at most, for each longer order
 BYTES = 25.0  # an n-gram, at most
 
 Sentences = Sequence[Sequence[str]]
+Rows = dict[tuple[str, ...], tuple[dict[str, int], int]]
 Contestants = dict[str, tuple[int, Callable[[], Any]]]
 """How many predictions each makes, and how."""
 
@@ -79,23 +80,24 @@ def counter(words: list[str], n: int) -> Counter[tuple[str, ...]]:
     return Counter(zip(*(words[i:] for i in range(n)), strict=False))
 
 
-def dictionary(words: list[str], n: int) -> tuple[dict[Any, dict[str, int]], dict[Any, int]]:
-    """``{context: {word: count}}`` and ``{context: count}``."""
-    rows: dict[Any, dict[str, int]] = {}
+def dictionary(words: list[str], n: int) -> Rows:
+    """``{context: ({word: count}, sum)}``."""
+    rows: dict[tuple[str, ...], dict[str, int]] = {}
     for gram, times in counter(words, n).items():
         if gram[-1] != BOS:
             rows.setdefault(gram[:-1], {})[gram[-1]] = times
-    return rows, {context: sum(row.values()) for context, row in rows.items()}
+    return {context: (row, sum(row.values())) for context, row in rows.items()}
 
 
-def ask_dictionary(rows: Mapping[Any, dict[str, int]], totals: Mapping[Any, int], words: list[str], size: int) -> float:
-    """The perplexity of a padded text of known words, as fast as a loop can be."""
-    row_of, unseen, added, total, predictions = rows.get, log(1 / size), K * size, 0.0, 0
-    for *context, word in zip(*(words[i:] for i in range(N)), strict=False):
+def ask_dictionary(rows: Rows, words: list[str], size: int) -> float:
+    """The perplexity of a padded text of known words: two look-ups and a logarithm a prediction, and little else."""
+    unseen: tuple[dict[str, int], int] = ({}, 0)
+    row_of, added, total, predictions = rows.get, K * size, 0.0, 0
+    contexts = zip(*(words[i:] for i in range(N - 1)), strict=False)
+    for context, word in zip(contexts, words[N - 1 :], strict=False):
         if word != BOS:
-            key = tuple(context)
-            row = row_of(key)
-            total += unseen if row is None else log((row.get(word, 0) + K) / (totals[key] + added))
+            row, times = row_of(context, unseen)
+            total += log((row.get(word, 0) + K) / (times + added))
             predictions += 1
     return exp(-total / predictions)
 
@@ -124,10 +126,10 @@ def kenlm_model(sentences: Sentences, words: Sequence[str]) -> Any:
     kenlm: Any = importlib.import_module("kenlm")
     lines, sizes = [], []
     for order in range(1, N + 1):
-        rows, totals = dictionary(padded(sentences, order), order)
+        rows = dictionary(padded(sentences, order), order)
         frequencies = {
-            (*context, word): log10(times / totals[context])
-            for context, row in rows.items()
+            (*context, word): log10(times / total)
+            for context, (row, total) in rows.items()
             for word, times in row.items()
             if context[:2] != (BOS, BOS)  # KenLM has one <s> before a sentence
         }
@@ -211,7 +213,7 @@ def main() -> int:
         compare(train, text, ids)
         counts = {n: Counts.of(text, n) for n in (N, *ORDERS)}
         flat, flat_held_out = padded(train, N), padded(held_out, N)
-        rows, totals = dictionary(flat, N)
+        rows = dictionary(flat, N)
         model = ngram.AddK(ngram.count(train, N), K, words.predictable)
         right, few_asked = ask_arrays(counts[N], asked, size), Text.of(few_held_out, ids)
         print(f"{len(text):,} predictions to train on, {len(asked):,} held out, {size:,} words")
@@ -231,14 +233,14 @@ def main() -> int:
         ask: Contestants = {
             "arrays": (len(asked), lambda: ask_arrays(counts[N], asked, size)),
             "arrays, from words": (len(asked), lambda: ask_arrays(counts[N], Text.of(held_out, ids), size)),
-            "dictionary": (len(asked), lambda: ask_dictionary(rows, totals, flat_held_out, size)),
+            "dictionary": (len(asked), lambda: ask_dictionary(rows, flat_held_out, size)),
             "reference": (few, lambda: metrics.perplexity(model, few_held_out)),
         }
         for n in ORDERS:
             fit[f"arrays, n = {n}"] = (len(text), partial(Counts.of, text, n))
             ask[f"arrays, n = {n}"] = (len(asked), partial(ask_arrays, counts[n], asked, size))
         values = {
-            "dictionary": (ask_dictionary(rows, totals, flat_held_out, size), right),
+            "dictionary": (ask_dictionary(rows, flat_held_out, size), right),
             "reference": (metrics.perplexity(model, few_held_out), ask_arrays(counts[N], few_asked, size)),
         }
         if installed("nltk"):
@@ -255,8 +257,8 @@ def main() -> int:
             ask["KenLM"] = (len(asked), lambda: sum(map(scorer.score, lines)))
         agree(values)
 
-        good = ran("Fit, trigrams", fit, FASTER["fit"])
-        good &= ran("Perplexity, trigrams", ask, FASTER["perplexity"])
+        good = ran("Fit, trigrams", fit, FASTER["fit"] if paths else ())
+        good &= ran("Perplexity, trigrams", ask, FASTER["perplexity"] if paths else ())
         for n, made in counts.items():
             each = made.nbytes / len(made)
             good &= judge(f"n = {n}: {each:.1f} bytes an n-gram, goal {BYTES:g}", each <= BYTES)
