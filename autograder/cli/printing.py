@@ -49,7 +49,7 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
         def line(done: int, total: int) -> None:
             nonlocal said
             tenth = done * 10 // total
-            if tenth > said:
+            if tenth != said:  # less than before: something else has begun
                 said = tenth
                 click.echo(f"{what}: {done} of {total}", err=True)
 

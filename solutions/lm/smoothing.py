@@ -131,7 +131,8 @@ def continuation_counts(counts: Counts) -> Counts:
 
     Returns:
         Counts of order n - 1: for each context, which has lost its oldest word, and each word the number of
-        different words v with which ``counts`` has ``(v, *context)`` followed by the word. Only what occurs has an entry.
+        different words v with which ``counts`` has ``(v, *context)`` followed by the word. Only what occurs has an
+        entry.
 
     >>> continuation_counts({("san",): {"francisco": 9}, ("the",): {"bay": 2}, ("a",): {"bay": 1}})
     {(): {'francisco': 1, 'bay': 2}}

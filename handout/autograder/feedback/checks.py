@@ -11,18 +11,19 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 
+from .comparing import difference
 from .errors import CheckFailed, GraderError, StudentError
 from .handles import Handle, Student, _wrong_type
+from .wording import article, count, short
 
 EXACT = 1e-10  # right float64 code agrees to about 1e-14; differences of one's own forward to about 1e-9
 TINY = 1e-12
 STEP = 1e-6  # central differences in float64: error about 1e-9
 BY_DIFFERENCES = 1e-5
-SHOWN = 80  # characters of a value in a message
 
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -106,14 +107,14 @@ class Check:
         Goes through lists, tuples, sets and dicts; numpy scalars count as Python's, 0.0 is -0.0, NaN is never right.
         """
         __tracebackhide__ = True
-        self._refuse_handles(got, what, _article(expected))
-        found = _difference(got, expected)
+        self._refuse_handles(got, what, article(expected))
+        found = difference(got, expected)
         if found is not None:
             place = "".join(step.hidden if self._hidden else step.public for step in found.path)
             where = f"{what} at {place}" if place else what
             values = "" if self._hidden else found.values
             told = f"{found.problem}{found.values}".strip(" :")
-            detail = f"{told}; got {_short(got)}, expected {_short(expected)}"
+            detail = f"{told}; got {short(got)}, expected {short(expected)}"
             raise CheckFailed(self._name(f"{where}{found.problem}{values}"), detail)
 
     def that(self, condition: Any, message: str) -> None:
@@ -122,7 +123,7 @@ class Check:
         self.count += 1
         self._refuse_handles(condition, "the result", "True or False")
         if type(condition) not in (bool, np.bool_):
-            raise GraderError(f"check.that takes True or False, not {_article(condition)}: {message}")
+            raise GraderError(f"check.that takes True or False, not {article(condition)}: {message}")
         if not condition:
             failure = CheckFailed(self._name(message))
             student = self._student()
@@ -158,9 +159,9 @@ class Check:
         wanted = f"a tuple of {count} values"
         if type(got) not in (tuple, list):
             self._refuse_handles(got, what, wanted)
-            raise CheckFailed(self._name(f"{what} should be {wanted}, not {_article(got)}"), f"got {_short(got)}")
+            raise CheckFailed(self._name(f"{what} should be {wanted}, not {article(got)}"), f"got {short(got)}")
         if len(got) != count:
-            raise CheckFailed(self._name(f"{what} should be {wanted}, not of {len(got)}"), f"got {_short(got)}")
+            raise CheckFailed(self._name(f"{what} should be {wanted}, not of {len(got)}"), f"got {short(got)}")
         return tuple(got)
 
     @_counted
@@ -169,7 +170,7 @@ class Check:
         __tracebackhide__ = True
         if type(got) is not Handle:
             wanted = f"an object with the fields {', '.join(names)}"
-            raise CheckFailed(self._name(f"{what} should be {wanted}, not {_article(got)}"), f"got {_short(got)}")
+            raise CheckFailed(self._name(f"{what} should be {wanted}, not {article(got)}"), f"got {short(got)}")
         values = {}
         for name in names:
             try:
@@ -223,7 +224,7 @@ class Check:
                 _wrong_type(handle, wanted)
             except StudentError as error:
                 # the function that was called says more than the object's own path
-                error.args = (self._name(f"{what} should {should}, not {_article(handle)}"),)
+                error.args = (self._name(f"{what} should {should}, not {article(handle)}"),)
                 raise
 
     def _numeric(self, got: Any, what: str, wanted: str) -> np.ndarray:
@@ -234,7 +235,7 @@ class Check:
             return np.asarray(got)
         if type(got) is Handle:
             self._refuse_handles(got, what, wanted)
-        raise CheckFailed(self._name(f"{what} should be {wanted}, not {_article(got)}"), f"got {_short(got)}")
+        raise CheckFailed(self._name(f"{what} should be {wanted}, not {article(got)}"), f"got {short(got)}")
 
     def _same_shape(self, have: np.ndarray, want: tuple[int, ...], what: str) -> None:
         __tracebackhide__ = True
@@ -248,7 +249,7 @@ class Check:
         elif not self._hidden:
             text = f"{what} should have shape {want}, not {have.shape}"
         elif have.ndim != len(want):
-            text = f"{what} should have {_count(len(want), 'axis', 'axes')}, not {have.ndim}"
+            text = f"{what} should have {count(len(want), 'axis', 'axes')}, not {have.ndim}"
         else:
             text = f"{what} has the wrong shape, {have.shape}"
         if have.ndim > 1 and have.shape == want[::-1]:
@@ -274,9 +275,9 @@ class Check:
 
     def _fail(self, text: str, have: np.ndarray, want: np.ndarray | None) -> NoReturn:
         __tracebackhide__ = True
-        expected = "" if want is None else f"expected {_short(want)}"
+        expected = "" if want is None else f"expected {short(want)}"
         shown = f" ({expected})" if expected and not self._hidden else ""
-        raise CheckFailed(self._name(text + shown), f"got {_short(have)}, {expected}")
+        raise CheckFailed(self._name(text + shown), f"got {short(have)}, {expected}")
 
     def _wrong_values(
         self, have: np.ndarray, want: np.ndarray, error: np.ndarray, what: str, allowed: float, scale: float
@@ -284,8 +285,8 @@ class Check:
         """``scale`` is 0 where an absolute error says more than a relative one."""
         __tracebackhide__ = True
         worst = _first(error == error.max())
-        count = int((~(error <= allowed)).sum())
-        entries = f"{count} of {_count(error.size, 'entry', 'entries')} {'is' if count == 1 else 'are'} wrong"
+        bad = int((~(error <= allowed)).sum())
+        entries = f"{bad} of {count(error.size, 'entry', 'entries')} {'is' if bad == 1 else 'are'} wrong"
         place = f"worst at {_index(worst)}    " if want.ndim else ""
         size, limit, kind = float(error[worst]), allowed, "error"
         if scale:
@@ -324,71 +325,6 @@ def _handles(value: Any) -> Iterator[Handle]:
             yield from _handles(member)
 
 
-class _Step(NamedTuple):
-    """One step into a container; the keys of a dict are inputs, and hidden with them."""
-
-    public: str
-    hidden: str
-
-
-class _Difference(NamedTuple):
-    """``problem`` is for everybody, ``values`` where values may be shown."""
-
-    path: tuple[_Step, ...]
-    problem: str
-    values: str = ""
-
-
-_SIMPLE = (type(None), bool, int, float, complex, str, bytes, slice, type(...), Fraction)
-
-
-def _difference(got: Any, want: Any) -> _Difference | None:
-    """The first difference, or None."""
-    got, want = (value.item() if isinstance(value, np.generic) else value for value in (got, want))
-    if type(want) not in (*_SIMPLE, list, tuple, set, dict):
-        raise GraderError(f"check.equal does not compare with {_article(want)}; use check.close for arrays")
-    if type(got) is not type(want):
-        return _Difference((), f" should be {_article(want)}, not {_article(got)}")
-    if type(want) in (list, tuple):
-        return _difference_of_sequences(got, want)
-    if type(want) in (set, dict):
-        return _difference_of_keys(got, want)
-    if want != want:
-        raise GraderError("the expected value is NaN")
-    return None if got == want else _Difference((), ": wrong value", f" (got {_short(got)}, expected {_short(want)})")
-
-
-def _difference_of_sequences(got: Any, want: Any) -> _Difference | None:
-    if len(got) != len(want):
-        few = "few" if len(got) < len(want) else "many"
-        return _Difference((), f": too {few} entries", f" ({len(got)}, expected {len(want)})")
-    for index, (mine, theirs) in enumerate(zip(got, want, strict=True)):
-        found = _difference(mine, theirs)
-        if found is not None:
-            return _under(_Step(f"[{index}]", f"[{index}]"), found)
-    return None
-
-
-def _difference_of_keys(got: Any, want: Any) -> _Difference | None:
-    words = ("key", "keys") if type(want) is dict else ("member", "members")
-    missing = [key for key in want if key not in got]
-    extra = [key for key in got if key not in want]
-    if missing:
-        verb = "is" if len(missing) == 1 else "are"
-        return _Difference((), f": {_count(len(missing), *words)} {verb} missing", f", such as {_short(missing[0])}")
-    if extra:
-        return _Difference((), f": {_count(len(extra), *words)} too many", f", such as {_short(extra[0])}")
-    for key, theirs in want.items() if type(want) is dict else ():
-        found = _difference(got[key], theirs)
-        if found is not None:
-            return _under(_Step(f"[{_short(key)}]", "[...]"), found)
-    return None
-
-
-def _under(step: _Step, found: _Difference) -> _Difference:
-    return found._replace(path=(step, *found.path))
-
-
 _KINDS = {
     "b": ("a boolean", "booleans"),
     "i": ("an integer", "integers"),
@@ -423,40 +359,6 @@ def _as_float(value: int | Fraction) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def _kind_name(value: Any) -> str:
-    if isinstance(value, Handle):
-        return value._type
-    if isinstance(value, np.ndarray):
-        return f"array of shape {value.shape}"
-    return "None" if value is None else type(value).__name__
-
-
-def _article(value: Any) -> str:
-    name = _kind_name(value)
-    return name if name == "None" else f"{'an' if name[:1].lower() in list('aeiou') else 'a'} {name}"
-
-
-def _count(number: int, one: str, more: str) -> str:
-    return f"{number} {one if number == 1 else more}"
-
-
-def _short(value: Any) -> str:
-    """A value for a message, cut."""
-    if isinstance(value, np.ndarray) and value.size > 8:
-        return f"an array of shape {value.shape}"
-    text = repr(_plain(value))
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
-
-
-def _plain(value: Any) -> Any:
-    """Without numpy's scalars and arrays, whose repr is about numpy."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.tolist()
-    if type(value) in (list, tuple):
-        return type(value)(_plain(member) for member in value)
-    return {key: _plain(member) for key, member in value.items()} if type(value) is dict else value
-
-
 def _number(value: Any, digits: int) -> str:
     plain = value.item()
     return str(plain) if isinstance(plain, bool) else f"{plain:.{digits}g}"
@@ -473,9 +375,7 @@ def _first(mask: np.ndarray) -> tuple[Any, ...]:
 
 def _at(mask: np.ndarray) -> str:
     return (
-        f" at {_index(_first(mask))} ({int(mask.sum())} of {_count(mask.size, 'entry', 'entries')})"
-        if mask.ndim
-        else ""
+        f" at {_index(_first(mask))} ({int(mask.sum())} of {count(mask.size, 'entry', 'entries')})" if mask.ndim else ""
     )
 
 

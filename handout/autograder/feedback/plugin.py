@@ -9,17 +9,10 @@ A graded test is one with ``@item`` or with the fixture ``student``. Other tests
 from __future__ import annotations
 
 import functools
-import hashlib
-import hmac
-import importlib
 import inspect
-import math
-import os
-import re
 import sys
 import unittest
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,118 +20,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from . import card, diagnosis, marks, scores
+from . import card, marks, scores
 from .assignment import Assignment, Item, load_assignment
 from .checks import Check
-from .errors import CheckFailed, Ended, GraderError, InputError, Late, StudentError, WrongType
+from .errors import GraderError, InputError
+from .graded import GradedSession, Reference
 from .handles import Student
-from .inline import InlineLink
-from .loading import load_as
 from .scores import Case, Outcome
-
-ENGINE = str(Path(__file__).parent.parent) + os.sep
-
-
-class GradedSession:
-    """The graded tests of one pytest run. One object, in the config's stash.
-
-    Attributes:
-        cases: every graded test, in the order in which they run.
-        outcomes: what those that have run have earned.
-        leaderboard: column -> (value, order).
-        open_student: gives a context manager that yields the Student for one test.
-        seed: of the inputs of public tests. ``secret`` is the seed of hidden ones.
-        reference_folder: where the solved package lies; None in the handout.
-        listeners: called with (case, outcome) after each test.
-        traces: what failing checks saw, by case; kept for whoever sets it to a dict.
-        measured: set as that of every ``Check``, with the case before its arguments.
-    """
-
-    def __init__(
-        self, assignment: Assignment, submission: Path, reference: Path | None, seed: int, secret: bytes | None
-    ) -> None:
-        self.assignment, self.submission, self.reference_folder = assignment, submission, reference
-        self.seed, self.secret = seed, secret
-        self.cases: dict[tuple[str, str, str], Case] = {}
-        self.outcomes: dict[tuple[str, str, str], Outcome] = {}
-        self.marks: dict[tuple[str, str, str], marks.Marks] = {}
-        self.leaderboard: dict[str, tuple[float | str, str]] = {}
-        self.said: set[str] = set()  # messages that were shown
-        self.listeners: list[Callable[[Case, Outcome], None]] = []
-        self.traces: dict[tuple[str, str, str], diagnosis.Trace] | None = None
-        self.measured: Callable[[Case, str, float], None] | None = None
-        self.open_student: Callable[[Item], AbstractContextManager[Student]] = self._open_inline
-        self.open_reference: Callable[[], Student] = self._open_reference_inline
-        self.current: Student | None = None
-        self._reference: Reference | None = None
-
-    @property
-    def reference(self) -> Reference:
-        """The solved package, loaded once."""
-        if self._reference is None:
-            self._reference = Reference(self)
-        return self._reference
-
-    @property
-    def reference_package(self) -> str:
-        """The name under which the reference is loaded, which is not the student's."""
-        return f"reference_{self.assignment.package}"
-
-    def seed_for(self, case: Case) -> int:
-        """The seed of a test's inputs, from its item, file, function and case id alone."""
-        secret = self.secret if case.hidden and self.secret is not None else f"seed {self.seed}".encode()
-        message = "\0".join((case.item, *case.key)).encode()
-        return int.from_bytes(hmac.digest(secret, message, hashlib.sha256), "big")
-
-    def item_scores(self) -> list[scores.ItemScore]:
-        """The score of every item as things stand."""
-        return scores.score_items(self.assignment, self.cases.values(), self.outcomes)
-
-    @contextmanager
-    def _open_inline(self, item: Item) -> Iterator[Student]:
-        yield Student(InlineLink(self.submission, self.assignment.package))
-
-    def _open_reference_inline(self) -> Student:
-        assert self.reference_folder is not None
-        load_as(self.reference_folder, self.assignment.package, self.reference_package)
-        from .server import Server  # not before it is needed: the isolated run never serves in this process
-
-        folder = self.reference_folder / self.assignment.package
-        server = Server(self.reference_package, str(folder), inline=True)
-
-        class Direct:
-            def ask(self, request: str, arguments: Any) -> Any:
-                return server.answer(request, arguments)
-
-        return Student(Direct(), ours=True)
-
-
-class Reference:
-    """The solved package under another name: real modules, but for those that need torch.
-
-    The trusted process never imports torch: what needs it is asked of a second, trusted worker, by the same handles
-    as the student's.
-    """
-
-    _TORCH = ("torch", "tensor", "put", "get", "like")
-
-    def __init__(self, session: GradedSession) -> None:
-        if session.reference_folder is None:
-            raise GraderError("hidden tests need --reference DIR, the folder of the solved package")
-        self._session = session
-        self._worker: Student | None = None
-        self._torch_modules = {item.file.removesuffix(".py") for item in session.assignment.items if item.torch}
-        load_as(session.reference_folder, session.assignment.package, session.reference_package)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if name in self._TORCH or name in self._torch_modules:
-            if self._worker is None:
-                self._worker = self._session.open_reference()
-            return getattr(self._worker, name)
-        return importlib.import_module(f"{self._session.reference_package}.{name}")
-
+from .verdict import line_of, outcome_of
 
 SESSION = pytest.StashKey[GradedSession]()
 CASE = pytest.StashKey[Case]()
@@ -381,162 +270,26 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if isinstance(error, (KeyboardInterrupt, pytest.exit.Exception)):
         return report  # type: ignore[return-value]
     if call.when == "call":
-        outcome = _outcome(session, item, case, error)
+        outcome = outcome_of(session, item, case, error)
     elif error is not None:
         earned = (
             session.outcomes[case.key].fraction if call.when == "teardown" and case.key in session.outcomes else 0.0
         )
-        outcome = Outcome(scores.GRADER_ERROR, earned, "", f"{call.when}: {_line(error)}")
+        outcome = Outcome(scores.GRADER_ERROR, earned, "", f"{call.when}: {line_of(error)}")
     else:
         return report  # type: ignore[return-value]
     session.outcomes[case.key] = outcome
     if outcome.state != scores.PASSED:
         traced = error is not None and outcome.state != scores.NOT_STARTED and item.config.get_verbosity() > 0
-        told = card.failure_text(case, outcome, again=outcome.message in session.said)
-        session.said.add(outcome.message)
+        shown = replace(outcome, hint="") if outcome.hint in session.said else outcome  # a hint is said once
+        told = card.failure_text(case, shown, again=outcome.message in session.said)
+        session.said |= {outcome.message, outcome.hint}
         report.longrepr = f"{told}\n\n{report.longreprtext}" if traced else told
         report.outcome = "failed"
     report.user_properties.append(("state", outcome.state))
     for listener in session.listeners:
         listener(case, outcome)
     return report  # type: ignore[return-value]
-
-
-def _outcome(session: GradedSession, test: pytest.Function, case: Case, error: BaseException | None) -> Outcome:
-    """Whose fault it was, and what the test earned."""
-    sticky = session.current.sticky if session.current is not None else None
-    if sticky is not None and not isinstance(error, GraderError):
-        error = sticky  # even when the test's own `raises` swallowed it
-    if error is None:
-        return _earned(session, test, case)
-    instead = session.marks[case.key].hidden_message
-    if isinstance(error, CheckFailed):
-        outcome = Outcome(scores.FAILED, 0.0, str(error) if instead is None else instead, error.detail)
-        return _diagnosed(session, test, case, outcome, error.place, error.got)
-    if isinstance(error, Late):
-        while_importing = f"{error.importing}.py cannot be imported: " if error.importing else ""
-        return Outcome(scores.LATE, 0.0, f"{while_importing}{error}")
-    if isinstance(error, StudentError):
-        return _students_error(session, case, error, instead)
-    if isinstance(error, (GraderError, pytest.skip.Exception, pytest.xfail.Exception)) or _is_ours(
-        error, test, session
-    ):
-        return Outcome(scores.GRADER_ERROR, 0.0, "", _line(error))
-    outcome = Outcome(scores.FAILED, 0.0, _tripped(session, case, error) if instead is None else instead, _line(error))
-    answered = session.current.answered if session.current is not None else ()
-    return _diagnosed(session, test, case, outcome, type(error).__name__, answered)
-
-
-def _diagnosed(
-    session: GradedSession, test: pytest.Function, case: Case, outcome: Outcome, place: str, got: tuple[object, ...]
-) -> Outcome:
-    """The outcome with the hint of the known mistake that gives this answer, if there is one."""
-    if not got or session.current is None:
-        return outcome
-    hints = diagnosis.hints_in(test.path.parent)
-    if session.traces is None and (not hints or session.marks[case.key].hidden_message is not None):
-        return outcome
-    seen = diagnosis.trace(f"{case.key[0]}::{case.name} {place}", session.current.sent, got[0])
-    if session.traces is not None:
-        session.traces[case.key] = seen
-    hint = hints.named(seen.key)
-    return outcome if hint is None else replace(outcome, hint=hint.lines, mistakes=hint.ids)
-
-
-def _students_error(session: GradedSession, case: Case, error: StudentError, instead: str | None) -> Outcome:
-    ours = isinstance(error, (WrongType, Ended))  # they say all that there is to say
-    text = str(error) if ours else f"{error.kind}: {error}"
-    place = "".join(f"\n  {file}:{line} in {function}" for file, line, function in error.frames)
-    if error.importing:
-        return Outcome(scores.CANNOT_IMPORT, 0.0, f"{error.importing}.py cannot be imported: {text}{place}")
-    if error.kind == "NotImplementedError":
-        return _stub(session, case, str(error))
-    if error.kind == "AttributeError" and (missing := _MISSING_NAME.match(str(error))):
-        text = f"{missing[1]}.py has no {missing[2]}: was it renamed or deleted?"
-    return Outcome(scores.FAILED, 0.0, text + place if instead is None else instead)
-
-
-_MISSING_NAME = re.compile(r"module '\w+\.(\w+)' has no attribute '(\w+)'")
-
-
-def _stub(session: GradedSession, case: Case, text: str) -> Outcome:
-    """A stub was met, which says ``slug: function``: the item's own, or one of another item that the code calls."""
-    slug, _, function = text.partition(": ")
-    other = session.assignment.by_slug.get(slug)
-    if other is None or slug == case.item:
-        return Outcome(scores.NOT_STARTED, 0.0, text)
-    return Outcome(scores.FAILED, 0.0, f"your code calls {function} (item {other.number}), which is not written yet")
-
-
-def _tripped(session: GradedSession, case: Case, error: BaseException) -> str:
-    """What to say when the test's own lines raised: audit proved that they do not on the reference's values."""
-    text = _text(error)
-    name = session.current.last_call if session.current is not None else ""
-    where = f"{name}: " if name else ""
-    if isinstance(error, pytest.fail.Exception) and text.startswith(_RAISED_NOTHING):
-        return f"{where}should raise {_CLASS.sub(_LAST_NAME, text.removeprefix(_RAISED_NOTHING))}"
-    if isinstance(error, (AssertionError, pytest.fail.Exception)):
-        return f"{where}this does not hold" if case.hidden or not text else text
-    shown = type(error).__name__ if case.hidden else _line(error)
-    return f"{where}the test cannot work with what your code gave ({shown})"
-
-
-_RAISED_NOTHING = "DID NOT RAISE "  # pytest.raises
-_CLASS, _LAST_NAME = re.compile(r"<class '(?:\w+\.)*(\w+)'>"), r"\1"  # as older releases of pytest put it
-
-
-def _earned(session: GradedSession, test: pytest.Function, case: Case) -> Outcome:
-    mark = session.marks[case.key]
-    if mark.leaderboard is not None:
-        value = marks.set_value(test.function, "__leaderboard_value__")
-        if not isinstance(value, (str, type(None))) and not _is_number(value):
-            return Outcome(scores.GRADER_ERROR, 0.0, "", f"{case.name} set the leaderboard value {value!r:.80}")
-        if isinstance(value, str) or (value is not None and math.isfinite(value)):  # a board cannot show infinity
-            column, order = mark.leaderboard
-            session.leaderboard[column] = (value if isinstance(value, str) else float(value), order)
-    if not mark.partial:
-        return Outcome(scores.PASSED, 1.0)
-    score = marks.set_value(test.function, "__score__")
-    if not _is_number(score) or not math.isfinite(score):
-        return Outcome(scores.GRADER_ERROR, 0.0, "", f"{case.name} set the score {score!r:.80}")
-    fraction = min(1.0, max(0.0, float(score) / mark.weight))
-    if fraction == 1:
-        return Outcome(scores.PASSED, 1.0)
-    return Outcome(scores.FAILED, fraction, f"partial credit: {fraction:.0%} of this check")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
-def _is_ours(error: BaseException, test: pytest.Function, session: GradedSession) -> bool:
-    """Whether an error arose outside the test's own lines, in or below the engine or the reference.
-
-    What the engine calls back, the forward of a gradient check, is the test's and trusted: ours too.
-    """
-    own = inspect.unwrap(test.function).__code__.co_filename
-    ours = [ENGINE] + ([str(session.reference_folder) + os.sep] if session.reference_folder is not None else [])
-    inside = False
-    traceback = error.__traceback__
-    while traceback is not None:
-        file = traceback.tb_frame.f_code.co_filename
-        if file == own:
-            inside = True
-        elif inside and file.startswith(tuple(ours)):
-            return True
-        traceback = traceback.tb_next
-    return not inside
-
-
-def _text(error: BaseException) -> str:
-    try:
-        return str(error)
-    except BaseException:
-        return "(its message cannot be shown)"
-
-
-def _line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {_text(error)}"[:500]
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str | tuple[str, dict[str, bool]]] | None:
