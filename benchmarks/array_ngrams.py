@@ -17,8 +17,8 @@ was just read. One search answers for the n-gram and for its context, which has 
 
 A context whose words fit above the last word is written there word by word, exactly: on 14,000 words up to order 4, on
 the farm language always. Any other is hashed to the h bits that there are (multiply-shift of a vector, Dietzfelbinger
-1996, with fixed random factors). Two contexts then share a row with a chance of 2^-h, some two of C with one of less
-than C^2 / 2^(h+1): 2e-5 for 200,000 contexts over 14,000 words. That is all that can go wrong.
+1996, with fixed random factors). Two contexts then share a row with a chance of 2^-h, some two of C with one of at most
+C^2 / 2^(h+1), counted and asked for ones together: 2e-5 for 200,000 over 14,000 words. Nothing else can go wrong.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Text:
             raise ValueError(f"order is 1 to {MAX_ORDER}, not {order}")
         bits, exact = np.uint64(self.bits), order * self.bits <= _KEY_BITS
         end = len(self.stream)
-        keys = np.zeros(max(end - order + 1, 0), np.uint64)  # of all windows of the stream
+        keys = np.full(max(end - order + 1, 0), 0 if exact else _FACTORS[0], np.uint64)  # of all windows of the stream
         word = np.empty_like(keys)
         for back in range(order - 1, 0, -1):  # oldest first
             earlier = self.stream[order - 1 - back : end - back]

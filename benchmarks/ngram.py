@@ -60,6 +60,9 @@ def read(paths: Sequence[str], corpus: ModuleType) -> tuple[Sentences, Sentences
     """The sentences to train on and those held out."""
     if not paths:
         return corpus.splits().train, corpus.splits().test
+    for path in paths[:2]:
+        if not Path(path).is_file():
+            raise SystemExit(f"{path}: no such file")
     texts = [
         [line.split() for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
         for path in paths[:2]
