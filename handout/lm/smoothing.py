@@ -175,11 +175,12 @@ START, TOLERANCE, STEPS = 0.5, 1e-6, 100
 
 def events(sentences: Sequence[Sentence], order: int) -> list[tuple[str, Context]]:
     """What a model of this order is asked about a text: (word, context) for each word and each ``</s>``. Given."""
-    pad = order - 1
     found: list[tuple[str, Context]] = []
     for sentence in sentences:
-        padded = (BOS,) * pad + tuple(sentence) + (EOS,)
-        found += [(padded[t], padded[t - pad : t]) for t in range(pad, len(padded))]
+        past = [BOS] * (order - 1)
+        for word in (*sentence, EOS):
+            found.append((word, tuple(past)))
+            past = [*past, word][1:]
     return found
 
 
