@@ -14,6 +14,7 @@ import os
 import selectors
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,7 @@ import msgspec
 from ..feedback.assignment import Assignment
 from ..feedback.errors import GraderError
 from ..grade import Graded
+from ..removal import remove_tree
 from ..variants import home_of
 from . import stage
 from .stage import Play, Played, Seen, Setting
@@ -64,6 +66,7 @@ class Rehearsal:
         self._setting = Setting(str(home.resolve()), secret.hex(), seconds)
         self._solutions = home.resolve() / "solutions"
         self._process: subprocess.Popen[bytes] | None = None
+        self._scratch: Path | None = None  # in which the stage works: it may be killed at any moment
         self._stopped = False
 
     def play(
@@ -120,7 +123,8 @@ class Rehearsal:
     def _start(self) -> None:
         command = [sys.executable, "-I", stage.__file__, str(Path(__file__).parents[2])]
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        environment = {**os.environ, **threads, "PYTHONHASHSEED": "0"}
+        self._scratch = Path(tempfile.mkdtemp(prefix="stage-"))
+        environment = {**os.environ, **threads, "PYTHONHASHSEED": "0", "TMPDIR": str(self._scratch)}
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
         assert self._process.stdin is not None
         with suppress(OSError):
@@ -153,6 +157,8 @@ class Rehearsal:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        if self._scratch is not None:
+            remove_tree(self._scratch)
 
 
 @contextmanager

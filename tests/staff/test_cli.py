@@ -295,13 +295,17 @@ def double(x):
 """
 
 
+# whoever runs the tests may ignore interrupts, as a shell lets its background jobs do
+PROGRAM = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+PROGRAM += "from autograder.cli import main; main()"
+
+
 @pytest.mark.parametrize("whom", ["everybody", "the-command"], ids=["ctrl-c", "sigint-to-the-command"])
 def test_interrupt_leaves_no_process(tmp_path: Path, temporary: Path, whom: str) -> None:
     """Ctrl-C, or an interrupt of the command alone: host, session, zygote and everything of the worker's user end."""
     home = copy_home(tmp_path / "home", budgets="call = 100\ntest = 100\nitem = 100\nrun = 100")
     submission = write_submission(tmp_path / "submission", home, {"alpha.py": HANGS})
-    program = "from autograder.cli import main; main()"
-    command = [sys.executable, "-c", program, "--home", str(home), "grade", str(submission)]
+    command = [sys.executable, "-c", PROGRAM, "--home", str(home), "grade", str(submission)]
     uid = None
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
         try:
@@ -325,18 +329,22 @@ def test_interrupt_leaves_no_process(tmp_path: Path, temporary: Path, whom: str)
     assert list(temporary.iterdir()) == []
 
 
-def test_interrupted_audit_ends_at_once(tmp_path: Path, temporary: Path) -> None:
+@pytest.mark.parametrize("program", ["host.py", "stage.py"], ids=["isolated", "rehearsed"])
+def test_interrupted_audit_ends_at_once(tmp_path: Path, temporary: Path, program: str) -> None:
     """Ctrl-C ends the trials that run and begins no other; nothing is left."""
     stuck = "import time\n\nfrom autograder.feedback import item\n\n\n@item('double')\ndef test_stuck(student):\n"
     home = copy_home(tmp_path / "home", changes={"tests/hidden/test_stuck.py": stuck + "    time.sleep(1000)\n"})
-    command = [sys.executable, "-c", "from autograder.cli import main; main()", "--home", str(home), "audit", "--full"]
+    options = ["--full"] if program == "host.py" else ["--only", "mistakes"]
+    command = [sys.executable, "-c", PROGRAM, "--home", str(home), "audit", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
         try:
-            hosts = wait_until(lambda: [pid for pid in children(process.pid) if b"host.py" in command_line(pid)])
-            zygotes = wait_until(lambda: [z for host in hosts for pid in children(host) for z in children(pid)])
+            ours = wait_until(lambda: [pid for pid in children(process.pid) if program.encode() in command_line(pid)])
+            theirs = wait_until(lambda: [pid for one in ours for pid in children(one)])
+            if program == "host.py":
+                theirs += wait_until(lambda: [pid for one in theirs for pid in children(one)])  # zygotes of sessions
             os.killpg(process.pid, signal.SIGINT)
             _, complaint = process.communicate(timeout=END_SECONDS - 1)
-            wait_until(lambda: not any(map(is_alive, (*hosts, *zygotes))))
+            wait_until(lambda: not any(map(is_alive, (*ours, *theirs))))
         finally:
             process.kill()
     assert process.returncode == 130
