@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from .handles import Handle
 FILE = "hints.json"
 DIGITS = 1e8  # two numbers are the same when they agree to about this part of the largest beside them
 FEW = 1000  # a whole number below it is an answer that anything may give
+MOST = 100_000  # entries of an answer: a student chooses its size, and looking at it takes time that no deadline counts
 # Numbers fall into cells. Decimal and binary fractions are what answers are made of: no edge of a cell is one.
 _OFFSET = math.sqrt(2) - 1
 
@@ -88,7 +90,9 @@ def trace(place: str, sent: Iterable[object], got: object) -> Trace:
 
 def degenerate(got: object, sent: Iterable[object] = ()) -> str:
     """Why an answer tells no mistake from another; empty where it does."""
-    leaves = list(_leaves(got))
+    leaves = list(islice(_leaves(got), MOST + 1))
+    if len(leaves) > MOST:
+        return "too large"
     numbers = [leaf for leaf in leaves if not isinstance(leaf, (str, bytes))]
     if any(isinstance(leaf, Handle) for leaf in leaves):
         return "no plain value"
@@ -239,7 +243,7 @@ def _feed_array(update: Any, array: np.ndarray) -> None:
 def _leaves(value: object) -> Iterator[Any]:
     """What a value is made of, arrays entry by entry; of a dict the values."""
     if isinstance(value, (np.ndarray, np.generic)):
-        yield from np.asarray(value).ravel().tolist()
+        yield from np.asarray(value).ravel()[: MOST + 1].tolist()
     elif isinstance(value, (list, tuple, set, frozenset)):
         for member in value:
             yield from _leaves(member)

@@ -67,6 +67,7 @@ DEGENERATE: dict[str, list[object]] = {
     "all ones": [1, True, np.ones(3), [1, 1]],
     "a small whole number": [2, 999, -3, 2.0, np.int64(7), Fraction(4, 2)],
     "no answer in part": [[1.5, None], (..., 2.5)],
+    "too large": [np.linspace(0, 1, 1 << 22), [0.5] * 200_000, [[0.5] * 1_000] * 1_000],
     "an input itself": [np.array([1.5, 2.5]), "cow", ("the", "cow")],
 }
 
