@@ -199,6 +199,9 @@ def test_gradient_after_other_numbers_of_steps(student, check, rng):
         weight_, slope = float(rng.uniform(0.5, 4)), float(rng.uniform(0.1, 1))
         got = student.answers.gradient_left(weight_, slope, steps)
         check.close(got, (weight_ * slope) ** steps, "the gradient", **NINE_DIGITS)
+    weight_, slope = float(rng.uniform(0.2, 0.6)), float(rng.uniform(0.1, 0.5))
+    got = student.answers.gradient_left(weight_, slope, 20)
+    check.close(got, (weight_ * slope) ** 20, "the gradient that is nearly gone", rtol=1e-9, atol=0)
 
 
 @item("paper_cost")
