@@ -69,7 +69,7 @@ class Host:
         try:
             process.stdin.write(msgspec.json.encode(job) + b"\n")
             process.stdin.flush()
-            line = _line(process.stdout.fileno(), time.monotonic() + seconds)
+            line = next_line(process.stdout.fileno(), time.monotonic() + seconds)
         except OSError:
             line = b""
         if line is None:
@@ -96,22 +96,26 @@ class Host:
     def close(self) -> None:
         """End the host: END_SECONDS at most."""
         process, self._process = self._process, None
-        if process is None:
-            return
-        for pipe in (process.stdin, process.stdout):
-            assert pipe is not None
-            with contextlib.suppress(OSError):
-                pipe.close()
-        try:
-            process.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        if process is not None:
+            end(process)
 
 
-def _line(descriptor: int, deadline: float) -> bytes | None:
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a program that serves until its input closes: by closing it and, after END_SECONDS, by SIGKILL."""
+    for pipe in (process.stdin, process.stdout):
+        assert pipe is not None
+        with contextlib.suppress(OSError):
+            pipe.close()
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def next_line(descriptor: int, deadline: float) -> bytes | None:
     """Everything up to the next end of line; b"" at the end of input; None at the deadline."""
-    data = b""
+    data = bytearray()
     with selectors.DefaultSelector() as selector:
         selector.register(descriptor, selectors.EVENT_READ)
         while not data.endswith(b"\n"):
@@ -121,7 +125,7 @@ def _line(descriptor: int, deadline: float) -> bytes | None:
             if not part:
                 return b""
             data += part
-    return data
+    return bytes(data)
 
 
 def _main() -> None:

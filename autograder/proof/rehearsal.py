@@ -11,7 +11,6 @@ rehearsal.
 from __future__ import annotations
 
 import os
-import selectors
 import subprocess
 import sys
 import tempfile
@@ -29,12 +28,12 @@ import msgspec
 from ..feedback.assignment import Assignment
 from ..feedback.errors import GraderError
 from ..grade import Graded
+from ..host import end, next_line
 from ..removal import remove_tree
 from ..variants import home_of
 from . import stage
 from .stage import Play, Played, Seen, Setting
 
-END_SECONDS = 10.0
 PLAY_SECONDS = 900.0  # of the longest play
 
 Thing = TypeVar("Thing")
@@ -112,7 +111,7 @@ class Rehearsal:
         try:
             process.stdin.write(request + b"\n")
             process.stdin.flush()
-            line = _line(process.stdout.fileno(), time.monotonic() + PLAY_SECONDS)
+            line = next_line(process.stdout.fileno(), time.monotonic() + PLAY_SECONDS)
         except (OSError, ValueError):
             line = b""
         if not line:
@@ -148,15 +147,7 @@ class Rehearsal:
         process, self._process = self._process, None
         if process is None:
             return
-        for pipe in (process.stdin, process.stdout):
-            assert pipe is not None
-            with suppress(OSError):
-                pipe.close()
-        try:
-            process.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process)
         if self._scratch is not None:
             remove_tree(self._scratch)
 
@@ -206,18 +197,3 @@ class Troupe:
     def each(self, play: Callable[[Rehearsal, Thing], Result], things: Iterable[Thing]) -> Iterator[Result]:
         """The same for many things, several at a time; what comes of them in their order."""
         return self._executor.map(lambda thing: self.one(lambda rehearsal: play(rehearsal, thing)), things)
-
-
-def _line(descriptor: int, deadline: float) -> bytes:
-    """The next line, or nothing at the end or when it does not come in time."""
-    parts: list[bytes] = []
-    with selectors.DefaultSelector() as selector:
-        selector.register(descriptor, selectors.EVENT_READ)
-        while not (parts and parts[-1].endswith(b"\n")):
-            if not selector.select(max(0.0, deadline - time.monotonic())):
-                return b""
-            part = os.read(descriptor, 1 << 20)
-            if not part:
-                return b""
-            parts.append(part)
-    return b"".join(parts)
