@@ -51,13 +51,19 @@ class Item:
 
 @dataclass(frozen=True)
 class Part:
-    """Items under one heading. ``torch`` says that their workers need PyTorch."""
+    """Items under one heading.
+
+    Attributes:
+        torch: their workers need PyTorch.
+        given: given files of the package that only this part needs, of the same kind: without PyTorch, or with it.
+    """
 
     slug: str
     number: str
     title: str
     title_zh: str
     items: tuple[Item, ...]
+    given: tuple[str, ...] = ()
     torch: bool = False
     off: bool = False
 
@@ -96,6 +102,12 @@ class Assignment:
     def items(self) -> tuple[Item, ...]:
         """All items in the order of the assignment."""
         return tuple(self.by_slug.values())
+
+    @property
+    def torch_files(self) -> frozenset[str]:
+        """The files of the package that import PyTorch."""
+        given = {file for part in self.parts if part.torch for file in part.given}
+        return frozenset(given | {item.file for item in self.items if item.torch})
 
     @property
     def points(self) -> float:
@@ -168,7 +180,8 @@ def _parts(raw: list[dict[str, Any]], files: dict[str, int]) -> tuple[tuple[Part
     for entry in raw:
         where = f"part {entry.get('slug')!r}"
         rows = _tables(entry.get("items", []), f"{where}: items")
-        part = _struct(Part, {**entry, "items": ()}, where)
+        given = _texts(entry.get("given", []), f"{where}: given should be a list of files")
+        part = _struct(Part, {**entry, "items": (), "given": given}, where)
         if not {part.slug, part.number}.isdisjoint(slugs):
             raise InputError(f"{where}: another part has this slug or number")
         slugs |= {part.slug, part.number}
@@ -192,10 +205,8 @@ def _parts(raw: list[dict[str, Any]], files: dict[str, int]) -> tuple[tuple[Part
 
 def _item(row: dict[str, Any], files: dict[str, int]) -> Item:
     where = f"item {row.get('slug')!r}"
-    needs = row.get("needs", [])
-    if not isinstance(needs, list) or not all(isinstance(slug, str) for slug in needs):
-        raise InputError(f"{where}: needs should be a list of slugs")
-    item: Item = _struct(Item, {**row, "needs": tuple(needs)}, where, hidden=("number", "part", "torch"))
+    needs = _texts(row.get("needs", []), f"{where}: needs should be a list of slugs")
+    item: Item = _struct(Item, {**row, "needs": needs}, where, hidden=("number", "part", "torch"))
     if not item.slug.isidentifier():
         raise InputError(f"{where}: a slug is letters, digits and underscores")
     if not 0 < item.points < math.inf:
@@ -228,6 +239,12 @@ def _struct(cls: Any, raw: dict[str, Any], where: str, hidden: tuple[str, ...] =
     if missing:
         raise InputError(f"{where} needs {', '.join(missing)}")
     return cls(**raw)
+
+
+def _texts(value: Any, wanted: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise InputError(wanted)
+    return tuple(value)
 
 
 def _table(value: Any, where: str) -> dict[str, Any]:

@@ -110,7 +110,7 @@ class Reference:
             raise GraderError("hidden tests need --reference DIR, the folder of the solved package")
         self._session = session
         self._worker: Student | None = None
-        self._torch_modules = {item.file.removesuffix(".py") for item in session.assignment.items if item.torch}
+        self._torch_modules = {file.removesuffix(".py") for file in session.assignment.torch_files}
         load_as(session.reference_folder, session.assignment.package, session.reference_package)
 
     def __getattr__(self, name: str) -> Any:

@@ -43,6 +43,7 @@ from autograder.feedback import scores
 from autograder.feedback.graded import GradedSession
 from autograder.feedback.scores import Case, Outcome
 from autograder.removal import remove_tree
+from autograder.zygote import preload
 
 SECONDS = 5.0
 WALL_SECONDS = 120.0  # a test that waits uses no processor
@@ -136,11 +137,8 @@ class Stage:
             raise session.Interrupted("a test file cannot be collected")
         graded = session.config.stash[feedback.SESSION]
         graded.secret = bytes.fromhex(self._setting.secret)
-        reference = graded.reference  # loaded once, before the forks
         assert graded.reference_folder is not None
-        for file in sorted((graded.reference_folder / graded.assignment.package).glob("*.py")):
-            if file.stem != "__init__" and not _needs_torch(graded, file.name):
-                getattr(reference, file.stem)
+        _load_reference(graded, torch=False)
         tests = [item for item in session.items if isinstance(item, pytest.Function) and feedback.CASE in item.stash]
         base = _compiled(graded.reference_folder / graded.assignment.package)
         gc.collect()
@@ -158,6 +156,8 @@ class Stage:
             if (not play.tests or _test(test.stash[feedback.CASE]) in play.tests)
             and (not play.items or test.stash[feedback.CASE].item in play.items)
         ]
+        if "torch" not in sys.modules and any(_needs_torch(graded, test) for test in chosen):
+            _load_torch(graded)
         folder = Path(tempfile.mkdtemp(prefix="play-"))
         seen: list[Seen] = []
         try:
@@ -239,6 +239,8 @@ class Stage:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         random.seed(0)
         np.random.seed(0)  # noqa: NPY002 - as in a worker
+        if "torch" in sys.modules:
+            sys.modules["torch"].manual_seed(0)
         gc.enable()
         sys.dont_write_bytecode = False  # the next test of this play imports the same files again
         graded.submission, graded.outcomes = folder, {}
@@ -314,8 +316,24 @@ def _test(case: Case) -> str:
     return f"{case.key[0]}::{case.key[1]}"
 
 
-def _needs_torch(graded: GradedSession, file: str) -> bool:
-    return any(item.torch and item.file == file for item in graded.assignment.items)
+def _needs_torch(graded: GradedSession, test: pytest.Function) -> bool:
+    return graded.assignment.by_slug[test.stash[feedback.CASE].item].torch
+
+
+def _load_torch(graded: GradedSession) -> None:
+    """Import PyTorch before the first fork that needs it, not before: with it every fork takes three times as long."""
+    preload(torch=True)
+    _load_reference(graded, torch=True)
+    gc.collect()
+    gc.freeze()
+
+
+def _load_reference(graded: GradedSession, torch: bool) -> None:
+    """Import the solved package's modules: those of the files of torch items, or the others."""
+    assert graded.reference_folder is not None
+    for file in sorted((graded.reference_folder / graded.assignment.package).glob("*.py")):
+        if file.stem != "__init__" and (file.name in graded.assignment.torch_files) == torch:
+            getattr(graded.reference, file.stem)
 
 
 def _compiled(folder: Path) -> dict[str, bytes]:

@@ -1,0 +1,3 @@
+"""Sentences in two languages, for sequence to sequence. Given: there is nothing to fill in here."""
+
+from __future__ import annotations
