@@ -6,6 +6,7 @@ Plain ASCII, so that it survives a pipe and a cp1252 console.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from . import scores
@@ -23,6 +24,40 @@ class Writer(Protocol):
     def write_line(self, line: str, **markup: bool) -> None:
         """Write one line."""
         ...
+
+
+class Lines(Protocol):
+    """What is needed of pytest's terminal writer."""
+
+    def line(self, line: str) -> None:
+        """Write one line."""
+        ...
+
+
+@dataclass(frozen=True)
+class FirstLine:
+    """The part of pytest's ``longrepr`` that its short summary quotes."""
+
+    message: str
+
+
+class Told:
+    """What pytest shows of a test that did not pass: the text itself, and in its short summary the first line.
+
+    Of a plain text the summary repeats all, wherever the variable CI is set.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.reprcrash = FirstLine(text.partition("\n")[0])
+
+    def __str__(self) -> str:
+        return self.text
+
+    def toterminal(self, out: Lines) -> None:
+        """For pytest."""
+        for line in self.text.split("\n"):
+            out.line(line)
 
 
 def failure_text(case: Case, outcome: Outcome, again: bool = False) -> str:

@@ -284,7 +284,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         shown = replace(outcome, hint="") if outcome.hint in session.said else outcome  # a hint is said once
         told = card.failure_text(case, shown, again=outcome.message in session.said)
         session.said |= {outcome.message, outcome.hint}
-        report.longrepr = f"{told}\n\n{report.longreprtext}" if traced else told
+        report.longrepr = card.Told(f"{told}\n\n{report.longreprtext}" if traced else told)  # type: ignore[assignment]
         report.outcome = "failed"
     report.user_properties.append(("state", outcome.state))
     for listener in session.listeners:

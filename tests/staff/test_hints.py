@@ -116,8 +116,10 @@ def test_a_known_mistake_is_told_its_hint(run: Callable[..., object], hinting: P
     assert "double-adds-two" not in rows["double"]["output"]
 
 
-def test_a_terminal_says_a_hint_once(hinting: Path, tmp_path: Path) -> None:
-    """However many tests and cases fail by it."""
+@pytest.mark.parametrize("ci", ["", "true"], ids=["by-hand", "in-ci"])
+def test_a_terminal_says_a_hint_once(hinting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ci: str) -> None:
+    """However many tests and cases fail by it; in CI pytest's summary would repeat all that it is given."""
+    monkeypatch.setenv("CI", ci)
     said = read_inline(with_double(hinting, tmp_path / "s", "return 2 + x"), hinting).staff
     assert said.count("Twice each number") + said.count("is doubled") > 1
     assert said.count(f"hint: {TWICE}\nhint: {TWICE_ZH}") == 1
