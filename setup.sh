@@ -184,7 +184,10 @@ install() {
   "$venv/bin/python" -I -m pip install -qq --disable-pip-version-check --no-input --timeout 60 -c constraints.txt "$@" </dev/null
 }
 
+# BEGIN PYTORCH
 # --- PyTorch, for the CPU --------------------------------------------------------------------------------------------
+
+# A zip whose parts do without has this file without the lines between these marks.
 
 # has_torch VENV: whether the version that requirements-torch.txt asks for is there.
 has_torch() {
@@ -269,14 +272,22 @@ install_torch() {
   fi
 }
 
+# hint_at_torch VENV: how to try again.
+hint_at_torch() {
+  if [[ -e $1/torch-missing ]]; then say "note: without PyTorch; to try again: rm $1/torch-missing && bash setup.sh"; fi
+}
+# END PYTORCH
+
 # --- Nothing to do? --------------------------------------------------------------------------------------------------
 
 # stamp VENV: what the environment is made from. Another folder, Python or version of a file gives another stamp.
 stamp() {
   ask "$1/bin/python" || true
   printf '%s\n' "$PWD" "$python" "$version"
-  cksum setup.sh pyproject.toml constraints.txt requirements.txt requirements-torch.txt 2>/dev/null || true
+  cksum setup.sh pyproject.toml constraints.txt requirements*.txt 2>/dev/null || true
+  # BEGIN PYTORCH
   if [[ -e $1/torch-missing ]]; then printf 'no torch\n'; fi
+  # END PYTORCH
 }
 
 is_done() {
@@ -298,15 +309,13 @@ give_up() {
 
 # --- A clone ---------------------------------------------------------------------------------------------------------
 
-hint_at_torch() {
-  if [[ -e $1/torch-missing ]]; then say "note: without PyTorch; to try again: rm $1/torch-missing && bash setup.sh"; fi
-}
-
 in_clone() {
   local venv=$PWD/.venv closed
   if is_done "$venv"; then
     say "nothing to do"
+    # BEGIN PYTORCH
     hint_at_torch "$venv"
+    # END PYTORCH
     return
   fi
   make_venv "$venv"
@@ -315,8 +324,10 @@ in_clone() {
   # setuptools comes first, since it builds ours: without a build environment of its own nothing is fetched twice
   install "$venv" pip setuptools || give_up "$venv"
   install "$venv" --no-build-isolation -e ".[staff,dev]" || give_up "$venv"
+  # BEGIN PYTORCH
   install_torch "$venv"
   hint_at_torch "$venv"
+  # END PYTORCH
   finish "$venv"
   closed=$(unreadable "$PWD")
   if [[ -n $closed ]] && is_root; then
@@ -376,10 +387,10 @@ in_image() {
   begin "$venv"
   say "installing packages"
   install "$venv" -r requirements.txt || give_up "$venv"
-  if [[ -e requirements-torch.txt ]]; then
-    install "$venv" pip || give_up "$venv" # an old one downloads everything in a dry run
-    install_torch "$venv"
-  fi
+  # BEGIN PYTORCH
+  install "$venv" pip || give_up "$venv" # an old one downloads everything in a dry run
+  install_torch "$venv"
+  # END PYTORCH
   # compiled now, since the grader may not write here later
   "$venv/bin/python" -I -m compileall -q autograder || die "this zip does not fit $python ($version): build it again with autograder build"
   finish "$venv"

@@ -1,7 +1,7 @@
 """Everything that is made from one source: the handout, the autograder zip, two sample submissions.
 
-Trusted side; imports ``archive``, ``leaks``, ``pages``, ``regions``, ``secret``, ``strip``, ``variants`` and
-``feedback``. Prints nothing, and runs nothing of the assignment: sources are read, cut and packed. What holds:
+Trusted side; imports ``archive``, ``leaks``, ``pages``, ``regions``, ``secret``, ``strip``, ``switches``, ``variants``
+and ``feedback``. Prints nothing, and runs nothing of the assignment: sources are read, cut and packed. What holds:
 
 - The same sources give the same bytes, in any folder, under any umask, in any time zone (``archive``).
 - Everything is read, cut and searched for leaks before the first file is written.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from .pages import render
 from .regions import StripError, find_regions
 from .secret import DEVELOPMENT, MIN_LENGTH, NAME
 from .strip import stamp, strip, without_tests
+from .switches import assignment_text, needs_torch, pins, setup_text
 from .variants import choose, load_variants, refuse_elsewhere
 
 HANDOUT = "handout"
@@ -173,7 +174,7 @@ def package_members(
         InputError: a file has wrong markers, or none for an item that is about it; a given file has some.
     """
     package = assignment.package
-    members = source_members(root, package, secret)
+    members = source_members(root, assignment, secret)
     slugs = [*assignment.by_slug, *assignment.dropped]
     for file in assignment.files:
         if f"{package}/{file}" not in members:
@@ -217,18 +218,14 @@ def handout_members(root: Path, assignment: Assignment, secret: bytes = DEVELOPM
     """Everything that students get, by path in the handout."""
     kit = _folder(root, "solutions/kit")
     pages = _folder(root, "solutions/writeup", "writeup")
-    tests = _folder(root, "tests/public", "tests")
     for name, member in pages.items():
         if name.endswith(".md"):
             pages[name] = Member(render(member.content.decode("utf-8"), name, assignment).encode("utf-8"))
-    for name, member in tests.items():
-        if name.endswith(".py"):
-            text = without_tests(member.content.decode("utf-8"), f"tests/public/{name[6:]}", assignment.dropped)
-            tests[name] = Member(text.encode("utf-8"))
-    written = {name: member for name, member in {**pages, **tests}.items() if member.content}
+    pages = {name: member for name, member in pages.items() if member.content}
+    written = {**pages, **_tests(root, "tests/public", "tests", assignment)}
     single = {
-        "assignment.toml": _file(root, "assignment.toml"),
-        "constraints.txt": _file(root, "constraints.txt"),
+        "assignment.toml": _edited(root, "assignment.toml", assignment_text, assignment),
+        "constraints.txt": _edited(root, "constraints.txt", pins, assignment),
         "requirements.txt": _file(root, "requirements-student.txt"),
         f"{ENGINE}/__init__.py": _file(root, f"{ENGINE}/__init__.py"),
     }
@@ -247,20 +244,19 @@ def autograder_members(root: Path, assignment: Assignment, secret: bytes | None 
     if secret is not None and len(secret.strip()) < MIN_LENGTH:
         raise InputError(f"a secret needs {MIN_LENGTH} bytes that nobody can guess, this one has {len(secret.strip())}")
     single = {
-        "setup.sh": _file(root, "setup.sh", 0o755),
+        "setup.sh": _edited(root, "setup.sh", setup_text, assignment, 0o755),
         "run_autograder": _file(root, "run_autograder", 0o755),
         NAME: Member(DEVELOPMENT if secret is None else secret, 0o600),
     }
-    names = ["assignment.toml", "constraints.txt", "requirements.txt"]
-    if any(part.torch for part in assignment.parts):
-        names.append("requirements-torch.txt")
+    names = ["requirements.txt", *(["requirements-torch.txt"] if needs_torch(assignment) else [])]
     single.update({name: _file(root, name) for name in names})
+    single["assignment.toml"] = _edited(root, "assignment.toml", assignment_text, assignment)
+    single["constraints.txt"] = _edited(root, "constraints.txt", pins, assignment)
     package = {
-        f"solutions/{name}": member
-        for name, member in source_members(root, assignment.package, single[NAME].content).items()
+        f"solutions/{name}": member for name, member in source_members(root, assignment, single[NAME].content).items()
     }
-    folders = [ENGINE, "tests/public", "tests/hidden"]
-    return _together(single, package, *(_folder(root, folder, folder) for folder in folders))
+    tests = [_tests(root, folder, folder, assignment) for folder in ("tests/public", "tests/hidden")]
+    return _together(single, package, _folder(root, ENGINE, ENGINE), *tests)
 
 
 def _scan(root: Path, assignment: Assignment, handout: Mapping[str, Member], secret: bytes) -> list[str]:
@@ -270,7 +266,7 @@ def _scan(root: Path, assignment: Assignment, handout: Mapping[str, Member], sec
     def contents(folder: str) -> dict[str, bytes]:
         return {name: member.content for name, member in _folder(root, folder, folder).items()}
 
-    source = source_members(root, package, secret)
+    source = source_members(root, assignment, secret)
     paths = [f"{package}/{file}" for file in assignment.files]
     return scan(
         handout,
@@ -289,9 +285,12 @@ def _scan(root: Path, assignment: Assignment, handout: Mapping[str, Member], sec
     )
 
 
-def source_members(root: Path, package: str, secret: bytes) -> dict[str, Member]:
+def source_members(root: Path, assignment: Assignment, secret: bytes) -> dict[str, Member]:
     """The solved package as it is written, markers and all, with the variants that a secret picks."""
+    package = assignment.package
     members = _folder(root, f"solutions/{package}", package)
+    for file in assignment.left_out:
+        members.pop(f"{package}/{file}", None)
     chosen = choose({name: member.content for name, member in members.items()}, load_variants(root), secret)
     return {name: Member(content) for name, content in chosen.items()}
 
@@ -317,6 +316,23 @@ def _differences(folder: Path, wanted: Mapping[str, Member]) -> list[tuple[str, 
     problems.update(dict.fromkeys(there.keys() - wanted.keys(), "should not be there"))
     problems.update({n: "differs" for n in wanted.keys() & there.keys() if wanted[n].content != there[n]})
     return sorted(problems.items())
+
+
+def _tests(root: Path, folder: str, under: str, assignment: Assignment) -> dict[str, Member]:
+    """A folder of tests, without those of items that are switched off."""
+    members = _folder(root, folder, under)
+    for name, member in members.items():
+        if name.endswith(".py"):
+            path = f"{folder}/{name.removeprefix(under + '/')}"
+            text = without_tests(member.content.decode("utf-8"), path, assignment.dropped)
+            members[name] = Member(text.encode("utf-8"))
+    return {name: member for name, member in members.items() if member.content}
+
+
+def _edited(
+    root: Path, name: str, edit: Callable[[str, Assignment], str], assignment: Assignment, mode: int = 0o644
+) -> Member:
+    return Member(edit(_file(root, name).content.decode("utf-8"), assignment).encode("utf-8"), mode)
 
 
 def _file(root: Path, name: str, mode: int = 0o644) -> Member:

@@ -137,7 +137,7 @@ def staged(
             folder.mkdir(exist_ok=True)
             folder.chmod(mode)
         solved = sorted((home / "solutions" / assignment.package).glob("*.py"))
-        given = [file for file in solved if file.name not in assignment.files]
+        given = [file for file in solved if file.name not in {*assignment.files, *assignment.left_out}]
         try:
             taken = take(submission, assignment, staging / "submission", [file.name for file in given])
         except InputError as error:

@@ -5,6 +5,8 @@ A page says what its headings are about, and nothing about points or numbers, wh
     # N-gram language models <!-- part ngrams -->      ->   # 1 N-gram language models (20 points)
     ## Add-k smoothing <!-- item add_k -->             ->   ## 1.5 Add-k smoothing (3 points)
 
+A line that ends with ``<!-- with torch -->`` is there only where the part or item of that slug is switched on.
+
 Trusted side; pure; imports ``feedback`` only. A page whose name ends in ``.zh.md`` is Chinese.
 """
 
@@ -16,7 +18,8 @@ from .feedback.assignment import Assignment, Item, Part
 from .feedback.errors import InputError
 
 _HEADING = re.compile(r"(#{1,6}) (.*?)(?: *<!-- (part|item) (\w+) -->)?")
-_MARK = re.compile(r"<!--\s*(?:part|item)\b")
+_MARK = re.compile(r"<!--\s*(?:part|item|with)\b")
+_WITH = re.compile(r"(.*?) *<!-- with (\w+) -->")
 
 
 def render(page: str, name: str, assignment: Assignment) -> str:
@@ -27,6 +30,7 @@ def render(page: str, name: str, assignment: Assignment) -> str:
     """
     chinese = name.endswith(".zh.md")
     parts = {part.slug: part for part in assignment.parts}
+    off = {*assignment.dropped, *assignment.parts_off}
     lines: list[str] = []
     left_out = 7  # level of the heading whose section is being left out; 7 is none
     fenced = False
@@ -34,6 +38,13 @@ def render(page: str, name: str, assignment: Assignment) -> str:
         fenced ^= line.lstrip().startswith("```")
         heading = None if fenced else _HEADING.fullmatch(line)
         if heading is None:
+            only = _WITH.fullmatch(line)
+            if only is not None:
+                line, slug = only.groups()
+                if slug in off:
+                    continue
+                if slug not in parts and slug not in assignment.by_slug:
+                    raise InputError(f"{name}:{number}: {slug!r} is no part or item of the assignment")
             if _MARK.search(line):
                 raise InputError(f"{name}:{number}: a mark stands at the end of a heading")
             if left_out == 7:
@@ -45,7 +56,7 @@ def render(page: str, name: str, assignment: Assignment) -> str:
         left_out = 7
         if kind == "item" and slug in assignment.dropped:
             left_out = len(hashes)
-        elif kind == "part" and slug not in parts and _all_off(page, assignment):
+        elif kind == "part" and slug in assignment.parts_off:
             return ""
         elif kind is not None:
             found = (parts if kind == "part" else assignment.by_slug).get(slug)
@@ -55,11 +66,6 @@ def render(page: str, name: str, assignment: Assignment) -> str:
         else:
             lines.append(line)
     return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def _all_off(page: str, assignment: Assignment) -> bool:
-    items = re.findall(r"<!-- item (\w+) -->", page)
-    return all(slug in assignment.dropped for slug in items)
 
 
 def _points(found: Part | Item, chinese: bool) -> str:

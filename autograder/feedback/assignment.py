@@ -96,6 +96,8 @@ class Assignment:
     files: dict[str, int]  # submission file -> largest size in bytes
     budgets: Budgets
     dropped: tuple[str, ...] = ()  # slugs of items that are switched off
+    parts_off: tuple[str, ...] = ()  # slugs of parts without an item that is switched on
+    left_out: frozenset[str] = frozenset()  # files of the package that only switched-off items need
     by_slug: dict[str, Item] = field(default_factory=dict, repr=False)
 
     @property
@@ -122,10 +124,19 @@ def load_assignment(path: Path) -> Assignment:
         InputError: the file is missing, is no TOML, or says something that cannot be meant.
     """
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: {error}") from None
+    return read_assignment(text, path)
+
+
+def read_assignment(text: str, path: Path) -> Assignment:
+    """The same for the text of the file; ``path`` is for messages."""
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: {error}") from None
     try:
         return _assignment(raw)
@@ -152,7 +163,7 @@ def _assignment(raw: dict[str, Any]) -> Assignment:
             raise InputError(f"[budgets]: {name} must be positive")
     if not budgets.call <= budgets.test <= budgets.item <= budgets.run < budgets.platform:
         raise InputError("[budgets]: call <= test <= item <= run < platform must hold")
-    parts, dropped = _parts(_tables(raw.get("parts", []), "[[parts]]"), sizes)
+    parts, off, dropped, left_out = _parts(_tables(raw.get("parts", []), "[[parts]]"), sizes)
     by_slug = {item.slug: item for part in parts for item in part.items}
     before = set(dropped)
     for item in by_slug.values():
@@ -165,16 +176,24 @@ def _assignment(raw: dict[str, Any]) -> Assignment:
     return Assignment(
         **head,
         parts=parts,
-        files={name: kilobytes * 1000 for name, kilobytes in sizes.items()},
+        files={name: kilobytes * 1000 for name, kilobytes in sizes.items() if name not in left_out},
         budgets=budgets,
         dropped=tuple(dropped),
+        parts_off=tuple(off),
+        left_out=left_out,
         by_slug=by_slug,
     )
 
 
-def _parts(raw: list[dict[str, Any]], files: dict[str, int]) -> tuple[tuple[Part, ...], list[str]]:
+def _parts(
+    raw: list[dict[str, Any]], files: dict[str, int]
+) -> tuple[tuple[Part, ...], list[str], list[str], frozenset[str]]:
+    """The parts with an item that is switched on, the other parts, the items that are off, the files that go."""
     parts: list[Part] = []
+    off: list[str] = []
     dropped: list[str] = []
+    wanted: set[str] = set()
+    unwanted: set[str] = set()
     slugs: set[str] = set()
     seen: set[str] = set()
     for entry in raw:
@@ -193,14 +212,19 @@ def _parts(raw: list[dict[str, Any]], files: dict[str, int]) -> tuple[tuple[Part
             seen.add(item.slug)
             if part.off or item.off:
                 dropped.append(item.slug)
+                unwanted.add(item.file)
             else:
+                wanted.add(item.file)
                 placed = {"number": f"{part.number}.{len(items) + 1}", "part": part.slug, "torch": part.torch}
                 items.append(Item(**{**_values(item), **placed}))
+        (wanted if items else unwanted).update(part.given)
         if items:
             parts.append(Part(**{**_values(part), "items": tuple(items)}))
+        else:
+            off.append(part.slug)
     if not parts:
         raise InputError("no item is switched on")
-    return tuple(parts), dropped
+    return tuple(parts), off, dropped, frozenset(unwanted - wanted)
 
 
 def _item(row: dict[str, Any], files: dict[str, int]) -> Item:

@@ -15,7 +15,7 @@ from .scores import Case, ItemScore, Outcome
 
 WIDTH = 20
 COLOURS = {scores.PASSED: "green", scores.NOT_STARTED: "yellow", scores.NOT_RUN: "yellow", scores.WAITING: "yellow"}
-COLOURS[scores.UNFINISHED] = "yellow"
+COLOURS |= {scores.UNFINISHED: "yellow", scores.SKIPPED: "yellow"}
 
 
 class Writer(Protocol):
@@ -80,7 +80,12 @@ def write(out: Writer, assignment: Assignment, rows: Sequence[ItemScore], seed: 
         inside = [row for row in ran if row.item.part == part.slug]
         if not inside:
             continue
-        share = sum(row.score for row in inside) / sum(row.item.points for row in inside)
+        skipped = next((outcome for row in inside for _, outcome in row.cases if outcome.state == scores.SKIPPED), None)
+        if skipped is not None:
+            out.write_line(f"{part.number}  {part.title}  {skipped.message}", yellow=True)
+            continue
+        counted = [row for row in inside if not row.item.bonus] or inside
+        share = sum(row.score for row in counted) / sum(row.item.points for row in counted)
         filled = int(share * WIDTH)
         out.write_line(f"{part.number}  {part.title}  [{'#' * filled}{'-' * (WIDTH - filled)}]", bold=True)
         for row in inside:
@@ -88,12 +93,13 @@ def write(out: Writer, assignment: Assignment, rows: Sequence[ItemScore], seed: 
             checks = f"{passed:2d} of {len(row.cases):2d} checks"
             line = f"  {row.item.number:5s} {row.item.title:36s} {checks}   {row.label}"
             out.write_line(line, **{COLOURS.get(row.state, "red"): True})
-    if ran and all(row.state == scores.PASSED for row in ran):
-        count = sum(len(row.cases) for row in ran)
-        hidden = any(case.hidden for row in ran for case, _ in row.cases)
+    tried = [row for row in ran if row.state != scores.SKIPPED]
+    if tried and all(row.state == scores.PASSED for row in tried):
+        count = sum(len(row.cases) for row in tried)
+        hidden = any(case.hidden for row in tried for case, _ in row.cases)
         out.write_line(f"all {count} checks pass" if hidden else f"all {count} local checks pass; {_REST}", green=True)
         return
-    if ran and all(row.state == scores.NOT_STARTED for row in ran):
+    if tried and all(row.state == scores.NOT_STARTED for row in tried):
         out.write_line('nothing is wrong: every function still says "not implemented"')
     first = next((row for row in ran if row.state not in _NOTHING_TO_DO), None)
     if first is not None:
@@ -103,4 +109,4 @@ def write(out: Writer, assignment: Assignment, rows: Sequence[ItemScore], seed: 
 
 
 _REST = "grading uses new inputs, and most points are given only there"
-_NOTHING_TO_DO = (scores.PASSED, scores.NOT_RUN, scores.GRADER_ERROR)
+_NOTHING_TO_DO = (scores.PASSED, scores.NOT_RUN, scores.GRADER_ERROR, scores.SKIPPED)

@@ -67,6 +67,11 @@ class GradedSession:
         """The name under which the reference is loaded, which is not the student's."""
         return f"reference_{self.assignment.package}"
 
+    @property
+    def inline(self) -> bool:
+        """Whether student code runs in this process, with what this machine has installed."""
+        return self.open_student == self._open_inline
+
     def seed_for(self, case: Case) -> int:
         """The seed of a test's inputs, from its item, file, function and case id alone."""
         secret = self.secret if case.hidden and self.secret is not None else f"seed {self.seed}".encode()

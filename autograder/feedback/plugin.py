@@ -14,6 +14,7 @@ import sys
 import unittest
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -248,7 +249,15 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
     if CASE in item.stash:
         item.config.stash[SESSION].current = None
         marks.clear_values(item.function)  # type: ignore[attr-defined]
+        _skip_without_torch(item.config.stash[SESSION], item.stash[CASE])
     return (yield)
+
+
+def _skip_without_torch(session: GradedSession, case: Case) -> None:
+    """A laptop may do without PyTorch until the part that needs it. Grading has its own."""
+    if session.assignment.by_slug[case.item].torch and session.inline and find_spec("torch") is None:
+        part = next(part.number for part in session.assignment.parts if part.torch)
+        pytest.skip(f"torch is not installed (needed from part {part} on)")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -269,7 +278,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     error = call.excinfo.value if call.excinfo is not None else None
     if isinstance(error, (KeyboardInterrupt, pytest.exit.Exception)):
         return report  # type: ignore[return-value]
-    if call.when == "call":
+    if isinstance(error, pytest.skip.Exception) and call.when == "setup" and session.inline:
+        outcome = Outcome(scores.SKIPPED, 0.0, f"skipped: {error}")
+    elif call.when == "call":
         outcome = outcome_of(session, item, case, error)
     elif error is not None:
         earned = (
@@ -279,7 +290,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     else:
         return report  # type: ignore[return-value]
     session.outcomes[case.key] = outcome
-    if outcome.state != scores.PASSED:
+    if outcome.state not in (scores.PASSED, scores.SKIPPED):
         traced = error is not None and outcome.state != scores.NOT_STARTED and item.config.get_verbosity() > 0
         shown = replace(outcome, hint="") if outcome.hint in session.said else outcome  # a hint is said once
         told = card.failure_text(case, shown, again=outcome.message in session.said)

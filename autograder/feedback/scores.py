@@ -16,6 +16,7 @@ LATE = "timeout"
 WAITING = "waiting"
 GRADER_ERROR = "grader error"
 NOT_RUN = "not run"
+SKIPPED = "skipped"  # on a laptop only: it lacks PyTorch
 
 PUBLIC_SHARE = 1 / 3  # public tests carry at most this part of an item
 
@@ -50,8 +51,8 @@ class Outcome:
     """How a test ended.
 
     Attributes:
-        state: PASSED (only with the whole of its share), FAILED, NOT_STARTED, CANNOT_IMPORT, LATE, GRADER_ERROR or
-            NOT_RUN.
+        state: PASSED (only with the whole of its share), FAILED, NOT_STARTED, CANNOT_IMPORT, LATE, GRADER_ERROR,
+            NOT_RUN or SKIPPED.
         fraction: the part of its share that it earned, 0 to 1.
         message: what the student may read.
         detail: what only staff may read.
@@ -123,7 +124,7 @@ def _fraction(rows: list[tuple[Case, Outcome]]) -> float:
 
 def _lost(rows: list[tuple[Case, Outcome]]) -> bool:
     """Whether a test did not earn its whole share; what was not run, or broke on our side, says nothing."""
-    return any(outcome.fraction < 1 for _, outcome in rows if outcome.state not in (NOT_RUN, GRADER_ERROR))
+    return any(outcome.fraction < 1 for _, outcome in rows if outcome.state not in (NOT_RUN, GRADER_ERROR, SKIPPED))
 
 
 def _state(outcomes: list[Outcome], lacking: tuple[str, ...]) -> str:
@@ -134,6 +135,8 @@ def _state(outcomes: list[Outcome], lacking: tuple[str, ...]) -> str:
         return GRADER_ERROR
     if states == {PASSED}:
         return PASSED
+    if SKIPPED in states:
+        return SKIPPED
     if NOT_RUN in states:  # cut short: whatever the others are, this is no verdict
         return NOT_RUN
     if states == {NOT_STARTED}:

@@ -331,8 +331,9 @@ def _load_torch(graded: GradedSession) -> None:
 def _load_reference(graded: GradedSession, torch: bool) -> None:
     """Import the solved package's modules: those of the files of torch items, or the others."""
     assert graded.reference_folder is not None
-    for file in sorted((graded.reference_folder / graded.assignment.package).glob("*.py")):
-        if file.stem != "__init__" and (file.name in graded.assignment.torch_files) == torch:
+    told = graded.assignment
+    for file in sorted((graded.reference_folder / told.package).glob("*.py")):
+        if file.name not in {"__init__.py", *told.left_out} and (file.name in told.torch_files) == torch:
             getattr(graded.reference, file.stem)
 
 

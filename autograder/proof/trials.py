@@ -73,7 +73,7 @@ class Sources:
     @property
     def written(self) -> Package:
         """The solved package as it is written, markers and all."""
-        members = source_members(self.home, self.assignment.package, self.secret)
+        members = source_members(self.home, self.assignment, self.secret)
         return {path: member.content for path, member in members.items()}
 
     def applied(self, entry: Mistake | Alternative) -> Package:

@@ -135,6 +135,23 @@ def test_a_part_whose_items_are_all_off_is_no_part(tmp_path: Path) -> None:
     assert [entry.slug for entry in read.parts] == ["one"]
 
 
+def test_files_that_nothing_needs_any_more_go(tmp_path: Path) -> None:
+    """Those of items that are all off, handed in or given; a file that one other item is about stays."""
+    gone = part("two", "2", off=True) + 'given = ["tables.py"]\n' + item("late") + item("later", file='"words.py"')
+    read = load(tmp_path, HEAD + FIRST + gone)
+    assert read.left_out == {"words.py", "tables.py"}
+    assert read.files == {"maths.py": 10_000}
+    assert read.parts_off == ("two",)
+
+
+def test_what_imports_torch(tmp_path: Path) -> None:
+    """The files of a torch part, handed in and given."""
+    heavy = part("two", "2") + 'torch = true\ngiven = ["tables.py"]\n' + item("late", file='"words.py"')
+    read = load(tmp_path, HEAD + FIRST + heavy)
+    assert read.torch_files == {"words.py", "tables.py"}
+    assert [entry.torch for entry in read.items] == [False, True]
+
+
 def test_an_item_may_need_one_that_is_off(tmp_path: Path) -> None:
     """Switching an item off must not break the items that build on it."""
     read = load(tmp_path, HEAD + FIRST + item("gone", off="true") + item("after", needs='["gone"]'))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -231,11 +233,11 @@ def test_a_package_can_be_solved_in_part_or_whole(root):
 
 
 def test_an_item_that_is_off_leaves_no_trace(root):
-    """Its stub, its tests and its section of the writeup go."""
+    """Its stub, its tests and its section of the writeup go, and its file if it is about nothing else."""
     toy.edit(root, "assignment.toml", "points = 1.5\n", "points = 1.5\noff = true\n")
     handout = handout_members(root, load_assignment(root / "assignment.toml"))
-    assert sorted(set(toy.HANDOUT) - set(handout)) == ["tests/test_more.py"]
-    assert "def cube" not in handout["toy/more.py"].content.decode()
+    assert sorted(set(toy.HANDOUT) - set(handout)) == ["tests/test_more.py", "toy/more.py"]
+    assert not re.search("cube|more", handout["assignment.toml"].content.decode())
     assert handout["writeup/1-powers.md"].content.decode() == "# 1 Powers (3 points)\n"
 
 
@@ -244,6 +246,36 @@ def test_the_torch_list_travels_with_a_torch_part_only(root):
     toy.edit(root, "assignment.toml", 'slug = "powers"\n', 'slug = "powers"\ntorch = true\n')
     members = autograder_members(root, load_assignment(root / "assignment.toml"))
     assert sorted(set(members) - set(toy.AUTOGRADER)) == ["requirements-torch.txt"]
+
+
+def test_without_its_part_nothing_mentions_torch(tmp_path):
+    """Neither handout nor zip, but for the engine, which any course may use: setup.sh, pins and pages are cut, too."""
+    for name in ("autograder", "solutions", "tests/public", "tests/hidden"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in [
+        *ROOT.glob("requirements*.txt"),
+        *map(ROOT.joinpath, ("constraints.txt", "setup.sh", "run_autograder")),
+    ]:
+        shutil.copy(path, tmp_path)
+    shutil.copy(ROOT / "assignment.toml", tmp_path)
+    assert len(mentioned(tmp_path)) > 10
+    toy.edit(tmp_path, "assignment.toml", 'slug = "torch"\n', 'slug = "torch"\noff = true\n')
+    assert mentioned(tmp_path) == {}
+
+
+def mentioned(root):
+    """What of a build's files mentions PyTorch: name -> the line."""
+    assignment = load_assignment(root / "assignment.toml")
+    members = {f"zip/{name}": member for name, member in autograder_members(root, assignment).items()}
+    members |= {f"handout/{name}": member for name, member in handout_members(root, assignment).items()}
+    found = {}
+    for name, member in members.items():
+        if "/autograder/" in name or name.endswith(".npz"):
+            continue
+        for line in [name, *member.content.decode().splitlines()]:
+            if re.search(r"(?<!mini)torch", line, re.IGNORECASE):
+                found.setdefault(name, line)
+    return found
 
 
 MARKERS = "    # BEGIN SOLUTION square\n"
@@ -394,6 +426,7 @@ def test_the_real_zip_holds_nothing_else():
         "assignment.toml",
         "autograder",
         "constraints.txt",
+        "requirements-torch.txt",
         "requirements.txt",
         "run_autograder",
         "secret",

@@ -9,7 +9,7 @@ import pytest
 
 from autograder.feedback import card, scores
 from autograder.feedback.assignment import Assignment
-from autograder.feedback.scores import FAILED, GRADER_ERROR, NOT_RUN, NOT_STARTED, PASSED, Case, Outcome
+from autograder.feedback.scores import FAILED, GRADER_ERROR, NOT_RUN, NOT_STARTED, PASSED, SKIPPED, Case, Outcome
 
 from .graded import assignment, case, item, scored
 
@@ -25,7 +25,7 @@ class Screen:
 
     def write_line(self, line: str, **markup: bool) -> None:
         self.lines.append(line)
-        self.colours[line.strip()[:3]] = ",".join(markup)
+        self.colours[line.strip()[:3].strip()] = ",".join(markup)
 
 
 def written(told: Assignment, tests: Mapping[Case, Any], seed: int = 0) -> Screen:
@@ -138,6 +138,28 @@ def test_a_bar_is_full_only_with_every_point() -> None:
     """Rounding never fills the last mark."""
     tests = {case("total", f"t{index}"): PASSED if index else FAILED for index in range(100)}
     assert "1  Part one  [###################-]" in written(assignment(item("total", 2.0)), tests).lines
+
+
+def test_a_bar_is_full_without_the_bonus() -> None:
+    """It is about the points that everybody can get; a part of bonus items alone has a bar about these."""
+    told = assignment(item("total"), item("extra", bonus=True))
+    assert (
+        "1  Part one  [####################]"
+        in written(told, {case("total", "a"): PASSED, case("extra", "b"): FAILED}).lines
+    )
+    told = assignment(item("extra", bonus=True), item("more", bonus=True))
+    assert (
+        "1  Part one  [##########----------]"
+        in written(told, {case("extra", "a"): PASSED, case("more", "b"): FAILED}).lines
+    )
+
+
+def test_a_skipped_part_says_why() -> None:
+    """One yellow line in place of its items; it is no failure, nor is it said to pass."""
+    absent = Outcome(SKIPPED, 0.0, "skipped: torch is not installed (needed from part 1 on)")
+    screen = written(TWO, {case("total", "a"): absent, case("scale", "b"): absent})
+    assert screen.lines == ["", "1  Part one  skipped: torch is not installed (needed from part 1 on)"]
+    assert screen.colours["1"] == "yellow"
 
 
 def test_a_waived_item_counts_as_full() -> None:

@@ -97,7 +97,16 @@ def test_the_page_of_a_switched_off_part_goes(tmp_path):
     assert render(PAGE, "1.md", load_assignment(tmp_path / "assignment.toml")) == ""
 
 
+def test_a_line_about_what_is_off_goes(tmp_path):
+    """In text, tables and code blocks; with it on, only the mark goes."""
+    page = "A cube <!-- with cube -->\nof a square. <!-- with square -->\n\n```sh\nmake cubes <!-- with cube -->\n```\n"
+    assert render(page, "1.md", assignment(tmp_path)) == "A cube\nof a square.\n\n```sh\nmake cubes\n```\n"
+    off = assignment(tmp_path, ("points = 1.5\n", "points = 1.5\noff = true\n"))
+    assert render(page, "1.md", off) == "of a square.\n\n```sh\n```\n"
+
+
 REFUSED = {
+    "unknown_condition": ("# A\n\nText <!-- with nix -->", "1.md:3: 'nix' is no part or item of the assignment"),
     "unknown_item": ("# A <!-- item nix -->", "1.md:1: 'nix' is no item of the assignment"),
     "unknown_part": (
         "x\n\n# A <!-- part nix -->\n## B <!-- item cube -->",

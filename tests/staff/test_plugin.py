@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.feedback import plugin as feedback
 from autograder.feedback import scores
 
 from .graded import PREAMBLE, TOY, Project, project
@@ -304,6 +305,41 @@ def test_tests_of_an_item_that_is_off_do_not_run(project: Project) -> None:
     assert [row.item.slug for row in run.rows.values()] == ["total", "greet", "extra"]
     assert "test_scale" not in run.ran
     assert run.rows["greet"].item.number == "1.2"
+
+
+def test_a_laptop_without_torch_skips_what_needs_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And says from which part on it is needed; the other parts run, and all else stands."""
+    heavy = (
+        TOY
+        + """
+[[parts]]
+slug = "two"
+number = "2"
+title = "Part two"
+title_zh = "Part two"
+torch = true
+items = [{slug = "deep", title = "Depth", title_zh = "D", points = 1, file = "words.py"}]
+"""
+    )
+    project.write("assignment.toml", heavy)
+    project.public(
+        THREE
+        + """
+    @item("deep")
+    def test_deep(student, check):
+        check.equal(student.words.extra(), 1, "one")
+"""
+    )
+    monkeypatch.setattr(feedback, "find_spec", lambda name: None)
+    run = project.run()
+    assert run.states["test_deep"] == scores.SKIPPED
+    assert run.rows["deep"].state == scores.SKIPPED
+    assert {state for name, state in run.states.items() if name != "test_deep"} == {scores.PASSED}
+    assert "2  Part two  skipped: torch is not installed (needed from part 2 on)" in run.text
+    assert "1 skipped" in run.text
+    assert run.code == pytest.ExitCode.OK
+    monkeypatch.setattr(feedback, "find_spec", lambda name: name)
+    assert project.run().states["test_deep"] == scores.PASSED
 
 
 def test_plain_tests_are_left_alone(project: Project) -> None:
