@@ -106,7 +106,8 @@ class VanillaRNNLM(nn.Module):
             (logits, state): logits (B, T, V); and the states after the last word, (B, H), part of the graph.
             Works in the type of the parameters, float32 or float64.
 
-        Common trap: writing into one big tensor step by step breaks the graph; collect the states, then stack them.
+        Common trap: a tensor that is written into after a step has read from it cannot go backwards. Collect the states
+        in a list, then stack them.
         """
         # BEGIN SOLUTION vanilla_rnn
         from_x = self.W_xh(self.E(inputs))
