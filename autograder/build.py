@@ -1,7 +1,8 @@
 """Everything that is made from one source: the handout, the autograder zip, two sample submissions.
 
-Trusted side; imports ``archive``, ``leaks``, ``pages``, ``regions``, ``secret``, ``strip``, ``switches``, ``variants``
-and ``feedback``. Prints nothing, and runs nothing of the assignment: sources are read, cut and packed. What holds:
+Trusted side; imports ``archive``, ``leaks``, ``pages``, ``regions``, ``secret``, ``strip``, ``switches``, ``variants``,
+``weights`` and ``feedback``. Prints nothing, and runs nothing of the assignment: sources are read, cut and packed. What
+holds:
 
 - The same sources give the same bytes, in any folder, under any umask, in any time zone (``archive``).
 - Everything is read, cut and searched for leaks before the first file is written.
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .archive import Member, check_members, read_tree, write_tree, write_zip
+from .feedback import shares
 from .feedback.assignment import Assignment, load_assignment
 from .feedback.errors import InputError
 from .leaks import scan
@@ -27,6 +29,7 @@ from .secret import DEVELOPMENT, MIN_LENGTH, NAME
 from .strip import stamp, strip, without_tests
 from .switches import assignment_text, needs_torch, pins, setup_text
 from .variants import choose, load_variants, refuse_elsewhere
+from .weights import public_shares
 
 HANDOUT = "handout"
 ENGINE = "autograder"
@@ -222,7 +225,9 @@ def handout_members(root: Path, assignment: Assignment, secret: bytes = DEVELOPM
         if name.endswith(".md"):
             pages[name] = Member(render(member.content.decode("utf-8"), name, assignment).encode("utf-8"))
     pages = {name: member for name, member in pages.items() if member.content}
-    written = {**pages, **_tests(root, "tests/public", "tests", assignment)}
+    tests = _tests(root, "tests/public", "tests", assignment)
+    tests[f"tests/{shares.FILE}"] = _shares(root, assignment, tests)
+    written = {**pages, **tests}
     single = {
         "assignment.toml": _edited(root, "assignment.toml", assignment_text, assignment),
         "constraints.txt": _edited(root, "constraints.txt", pins, assignment),
@@ -327,6 +332,16 @@ def _tests(root: Path, folder: str, under: str, assignment: Assignment) -> dict[
             text = without_tests(member.content.decode("utf-8"), path, assignment.dropped)
             members[name] = Member(text.encode("utf-8"))
     return {name: member for name, member in members.items() if member.content}
+
+
+def _shares(root: Path, assignment: Assignment, public: Mapping[str, Member]) -> Member:
+    """How much of each item its public tests carry."""
+    hidden = _tests(root, "tests/hidden", "tests/hidden", assignment)
+    sources = [
+        [member.content.decode("utf-8") for name, member in members.items() if name.endswith(".py")]
+        for members in (public, hidden)
+    ]
+    return Member(shares.as_text(public_shares(*sources)).encode("utf-8"))
 
 
 def _edited(

@@ -19,6 +19,7 @@ import msgspec
 from . import gradescope
 from .feedback import scores
 from .feedback.errors import InputError
+from .feedback.language import ENGLISH, Language
 from .feedback.scores import Case, ItemScore, Outcome
 
 SHOWN_TESTS, SHOWN_MESSAGES = 12, 2  # of one row, of one test
@@ -48,8 +49,9 @@ def document(
     heading: Heading,
     leaderboard: Mapping[str, tuple[float | str, str]],
     seconds: float,
+    say: Language = ENGLISH,
 ) -> dict[str, Any]:
-    """The results as the platform wants them."""
+    """The results as the platform wants them, in a language."""
     lines = [*heading.faults, *heading.lines]
     entries = [
         {"name": gradescope.clean(name), "value": _plain(value), "order": order}
@@ -57,12 +59,12 @@ def document(
     ]
     result: dict[str, Any] = {
         "execution_time": round(seconds, 2),
-        "output": gradescope.clean("\n".join(lines)),
+        "output": gradescope.clean(say("\n".join(lines))),
         "output_format": "text",
         "test_output_format": "text",
         "visibility": "visible",
         "extra_data": _clean(dict(heading.extra)),
-        "tests": [_row(row, heading) for row in rows],
+        "tests": [_row(row, heading, say) for row in rows],
     }
     if entries:
         result["leaderboard"] = entries
@@ -115,14 +117,14 @@ def _runs(pid: int) -> bool:
     return True
 
 
-def _row(row: ItemScore, heading: Heading) -> dict[str, Any]:
+def _row(row: ItemScore, heading: Heading, say: Language) -> dict[str, Any]:
     item = row.item
     entry: dict[str, Any] = {
-        "name": gradescope.clean(item.title),
+        "name": gradescope.clean(say.title(item)),
         "number": item.number,
         "score": row.score,
         "max_score": 0.0 if item.bonus else item.points,
-        "output": gradescope.clean("\n".join(_text(row, heading))),
+        "output": gradescope.clean(say("\n".join(_text(row, heading)))),
         "extra_data": {
             "item": item.slug,
             "state": row.state,
@@ -174,7 +176,7 @@ def _failures(row: ItemScore) -> list[str]:
             lines += [f"    {line}" for line in message.splitlines()]
         for hint in [text for text in dict.fromkeys(outcome.hint for outcome in wrong) if text and text not in said]:
             said.add(hint)
-            lines += [f"    hint: {line}" for line in hint.splitlines()]
+            lines.append(f"    hint: {hint}")
     if len(failing) > SHOWN_TESTS:
         lines.append(f"... and {len(failing) - SHOWN_TESTS} more")
     not_run = sum(outcome.state == scores.NOT_RUN for _, outcome in row.cases)

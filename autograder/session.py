@@ -32,6 +32,7 @@ from .feedback.assignment import Assignment, Item, load_assignment
 from .feedback.errors import GraderError, InputError
 from .feedback.graded import GradedSession
 from .feedback.handles import Student
+from .feedback.language import Language
 from .feedback.scores import Case, Outcome
 from .pool import Pool
 
@@ -180,7 +181,8 @@ class Isolated:
             extra={"version": self.assignment.version, "isolation": self.isolation(), "faults": self.faults},
         )
         leaderboard = graded.leaderboard if graded is not None else {}
-        return results.document(rows, heading, leaderboard, time.monotonic() - self.began)
+        say = graded.language if graded is not None else Language(self.assignment.language)
+        return results.document(rows, heading, leaderboard, time.monotonic() - self.began, say)
 
     def isolation(self) -> dict[str, Any]:
         """What the workers did, as plain data."""
@@ -253,7 +255,7 @@ def run(job: Job) -> int:
         except GraderError as error:
             return _refuse(job, f"no worker can be had: {error}")
         try:
-            code = pytest.main(_arguments(job, home, staging), plugins=[plugin])
+            code = pytest.main(_arguments(job, home, staging, assignment.language), plugins=[plugin])
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     plugin.finished = True
@@ -307,14 +309,21 @@ _NOT_NEEDED = "cacheprovider doctest faulthandler junitxml pastebin setuponly se
 _NOT_NEEDED += ["threadexception", "unraisableexception"]
 
 
-def _arguments(job: Job, home: Path, staging: Path) -> list[str]:
+def _arguments(job: Job, home: Path, staging: Path, language: str) -> list[str]:
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # what else is installed here is none of our business
     arguments = ["-c", os.devnull, "--rootdir", str(home), "--confcutdir", str(home / "tests"), "--noconftest"]
     for plugin in _NOT_NEEDED:
         arguments += ["-p", f"no:{plugin}"]
     arguments += ["-p", "autograder.feedback.plugin", "--import-mode=importlib", "--assert=plain", "--capture=no"]
     arguments += ["--continue-on-collection-errors", "-o", f"assignment={home / 'assignment.toml'}"]
-    arguments += ["--submission", str(staging / "submission"), "--reference", str(home / "solutions")]
+    arguments += [
+        "--lang",
+        language,
+        "--submission",
+        str(staging / "submission"),
+        "--reference",
+        str(home / "solutions"),
+    ]
     arguments += [part for slug in job.items for part in ("--item", slug)]
     # nothing else need be collected; a public test is named as in the handout, which has no folder for them
     chosen = [name if name.startswith("hidden/") else f"public/{name}" for name in job.tests]

@@ -21,6 +21,9 @@ else:
     import tomli as tomllib
 
 
+LANGUAGES = ("en", "zh")
+
+
 @dataclass(frozen=True)
 class Item:
     """One graded row.
@@ -97,6 +100,7 @@ class Assignment:
     budgets: Budgets
     dropped: tuple[str, ...] = ()  # slugs of items that are switched off
     parts_off: tuple[str, ...] = ()  # slugs of parts without an item that is switched on
+    language: str = "en"  # of the feedback in grading; on a laptop the student's choice comes first
     left_out: frozenset[str] = frozenset()  # files of the package that only switched-off items need
     by_slug: dict[str, Item] = field(default_factory=dict, repr=False)
 
@@ -147,10 +151,12 @@ def read_assignment(text: str, path: Path) -> Assignment:
 def _assignment(raw: dict[str, Any]) -> Assignment:
     _known(raw, ("assignment", "files", "budgets", "parts"), "the file")
     head = _table(raw.get("assignment", {}), "[assignment]")
-    _known(head, ("title", "title_zh", "version", "package"), "[assignment]")
+    _known(head, ("title", "title_zh", "version", "package", "language"), "[assignment]")
     for key in ("title", "title_zh", "version", "package"):
         if not isinstance(head.get(key), str):
             raise InputError(f'[assignment] needs {key} = "..."')
+    if head.get("language", "en") not in LANGUAGES:
+        raise InputError(f"[assignment]: language is one of {', '.join(LANGUAGES)}, not {head['language']!r}")
     if not head["package"].isidentifier():
         raise InputError(f"[assignment]: {head['package']!r} cannot be the name of a package")
     sizes = _table(raw.get("files", {}), "[files]")

@@ -295,8 +295,15 @@ class Check:
         if self._hidden:
             lines.append(f"  {kind} about {size:.0e}, allowed {limit:.0e}")
         else:
+            if want.ndim:
+                lines.append(f"  shape {have.shape} {have.dtype}, as expected")
             lines.append(f"  {place}got {_number(have[worst], 7)}    expected {_number(want[worst], 7)}")
             lines.append(f"  {kind} {size:.1e}, allowed {limit:.0e}")
+        factor = _common_factor(have, want)
+        if factor == -1:
+            lines.append("  every entry has the wrong sign")
+        elif factor is not None:
+            lines.append(f"  every entry is {factor:.4g} times what is expected")
         detail = f"{place}got {_number(have[worst], 9)}, expected {_number(want[worst], 9)}, error {error[worst]:.3g}"
         raise CheckFailed(self._name("\n".join(lines)), detail)
 
@@ -357,6 +364,17 @@ def _as_float(value: int | Fraction) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def _common_factor(have: np.ndarray, want: np.ndarray) -> float | None:
+    """The number of which every entry is that multiple of what is expected; None where there is none to speak of."""
+    usable = have.size > 1 and have.dtype.kind == "f" and np.isfinite(have).all() and np.isfinite(want).all()
+    if not usable or not want.all():
+        return None
+    ratios = have / want
+    factor = float(ratios.flat[0])
+    constant = np.allclose(ratios, factor, rtol=1e-6, atol=0)
+    return round(factor, 9) if constant and factor and abs(factor - 1) > 1e-3 else None
 
 
 def _number(value: Any, digits: int) -> str:

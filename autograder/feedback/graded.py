@@ -18,7 +18,9 @@ from .assignment import Assignment, Item
 from .errors import GraderError
 from .handles import Student
 from .inline import InlineLink
+from .language import Language
 from .loading import load_as
+from .patience import Patience
 from .scores import Case, Outcome
 
 
@@ -32,6 +34,8 @@ class GradedSession:
         open_student: gives a context manager that yields the Student for one test.
         seed: of the inputs of public tests. ``secret`` is the seed of hidden ones.
         reference_folder: where the solved package lies; None in the handout.
+        language: in which students are told.
+        patience: how long a call may take inline; None for ever.
         listeners: called with (case, outcome) after each test.
         traces: what failing checks saw, by case; kept for whoever sets it to a dict.
         measured: set as that of every ``Check``, with the case before its arguments.
@@ -50,6 +54,8 @@ class GradedSession:
         self.listeners: list[Callable[[Case, Outcome], None]] = []
         self.traces: dict[tuple[str, str, str], diagnosis.Trace] | None = None
         self.measured: Callable[[Case, str, float], None] | None = None
+        self.language = Language()
+        self.patience: Patience | None = None
         self.open_student: Callable[[Item], AbstractContextManager[Student]] = self._open_inline
         self.open_reference: Callable[[], Student] = self._open_reference_inline
         self.current: Student | None = None
@@ -84,7 +90,7 @@ class GradedSession:
 
     @contextmanager
     def _open_inline(self, item: Item) -> Iterator[Student]:
-        yield Student(InlineLink(self.submission, self.assignment.package))
+        yield Student(InlineLink(self.submission, self.assignment.package, self.patience, item.slug))
 
     def _open_reference_inline(self) -> Student:
         assert self.reference_folder is not None

@@ -21,12 +21,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from . import card, marks, scores
+from . import card, language, marks, scores
 from .assignment import Assignment, Item, load_assignment
 from .checks import Check
 from .errors import GraderError, InputError
 from .graded import GradedSession, Reference
 from .handles import Student
+from .language import Language
+from .patience import Patience
 from .scores import Case, Outcome
 from .verdict import line_of, outcome_of
 
@@ -40,6 +42,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--seed", type=int, default=0, help="seed of the inputs of public tests (default: 0)")
     group.addoption("--submission", metavar="DIR", help="folder that holds the student's package")
     group.addoption("--reference", metavar="DIR", help="folder that holds the solved package, for hidden tests")
+    group.addoption("--lang", metavar="LANG", help="of the feedback: en or zh (default: the machine's own)")
+    parser.addini("patience", "seconds that a call of student code may take, inline; 0 for ever", default="0")
     parser.addini("assignment", "path of assignment.toml", default="assignment.toml")
     parser.addini("submission", "folder that holds the student's package", default=".")
 
@@ -57,6 +61,8 @@ def pytest_configure(config: pytest.Config) -> None:
             option("--seed"),
             None,
         )
+        session.patience = Patience(float(config.getini("patience")))
+        session.language = Language(language.chosen(option("--lang"), session.assignment.language))
         wanted = [find_item(session.assignment, name) for name in option("--item")]
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
@@ -108,6 +114,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError(f"{session.submission}: no package {session.assignment.package!r} here")
     if gone:
         config.hook.pytest_deselected(items=gone)
+    if session.language.name != "en":
+        folders = sorted({test.path.parent for test, _ in kept})
+        session.language = Language(session.language.name, language.words_in(folders))
     kept.sort(key=lambda pair: (order[pair[1].item], _is_hidden(pair[0])))
     _register(session, kept)
     items[:] = [test for test, _ in kept] + others
@@ -293,7 +302,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if outcome.state not in (scores.PASSED, scores.SKIPPED):
         traced = error is not None and outcome.state != scores.NOT_STARTED and item.config.get_verbosity() > 0
         shown = replace(outcome, hint="") if outcome.hint in session.said else outcome  # a hint is said once
-        told = card.failure_text(case, shown, again=outcome.message in session.said)
+        told = session.language(card.failure_text(case, shown, again=outcome.message in session.said))
         session.said |= {outcome.message, outcome.hint}
         report.longrepr = card.Told(f"{told}\n\n{report.longreprtext}" if traced else told)  # type: ignore[assignment]
         report.outcome = "failed"
@@ -313,7 +322,7 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str |
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     session = config.stash[SESSION]
     if session.cases and session.outcomes:
-        card.write(terminalreporter, session.assignment, session.item_scores(), session.seed)
+        card.write(terminalreporter, session.assignment, session.item_scores(), session.seed, session.language)
 
 
 def torch_is_loaded() -> bool:

@@ -56,7 +56,7 @@ class Outcome:
         fraction: the part of its share that it earned, 0 to 1.
         message: what the student may read.
         detail: what only staff may read.
-        hint: which mistake it seems to be, in the languages of the catalogue, a line each.
+        hint: which mistake it seems to be, in the language of the run.
         mistakes: the ids of the mistakes whose hint it is, for staff.
     """
 

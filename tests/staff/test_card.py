@@ -44,8 +44,8 @@ def test_a_card() -> None:
     assert screen.lines == [
         "",
         "1  Part one  [##########----------]",
-        "  1.1   The total                             1 of  2 checks   failed",
-        "  1.2   The scale                             0 of  1 checks   not started",
+        "  1.1   The total                              1 of 2 checks   failed",
+        "  1.2   The scale                              0 of 1 checks   not started",
         "next: 1.1 The total, in toy/maths.py",
         "      python -m pytest --item total",
     ]
@@ -98,7 +98,7 @@ def test_a_colour_never_stands_alone(outcome: str, colour: str) -> None:
 def test_a_waiting_item_is_yellow_and_names_what_it_waits_for() -> None:
     """The next thing to do is the item that it waits for."""
     screen = written(TWO, {case("total", "a"): FAILED, case("scale", "b"): FAILED})
-    assert "  1.2   The scale                             0 of  1 checks   waiting for 1.1" in screen.lines
+    assert "  1.2   The scale                              0 of 1 checks   waiting for 1.1" in screen.lines
     assert screen.colours["1.2"] == "yellow"
     assert screen.lines[-1] == "      python -m pytest --item total"
 
@@ -107,7 +107,7 @@ def test_items_that_did_not_run_are_left_out() -> None:
     """With --item there is one line, and its part's bar is about it alone."""
     screen = written(TWO, {case("total", "a"): NOT_RUN, case("scale", "b"): FAILED})
     assert [line for line in screen.lines if line.startswith("  1.")] == [
-        "  1.2   The scale                             0 of  1 checks   failed"
+        "  1.2   The scale                              0 of 1 checks   failed"
     ]
     assert screen.lines[-1] == "      python -m pytest --item scale"
 
@@ -131,7 +131,7 @@ def test_partial_credit_fills_the_bar_in_part() -> None:
     """Half of the points are half of the bar, whatever the number of checks."""
     screen = written(assignment(item("total")), {case("total", "a"): Outcome(FAILED, 0.5)})
     assert "1  Part one  [##########----------]" in screen.lines
-    assert "0 of  1 checks   failed" in screen.lines[2]
+    assert " 0 of 1 checks   failed" in screen.lines[2]
 
 
 def test_a_bar_is_full_only_with_every_point() -> None:

@@ -642,7 +642,7 @@ def test_a_card_stands_at_the_end(project: Project) -> None:
     project.public(THREE)
     run = project.run("--seed", "7")
     assert "1  Part one  [####----------------]" in run.text
-    assert "  1.1   Totals                                0 of  3 checks   not started" in run.text
+    assert "  1.1   Totals                                 0 of 3 checks   not started" in run.text
     assert "next: 1.1 Totals, in toy/maths.py\n      python -m pytest --item total --seed 7\n" in run.text
 
 
