@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import MISSING, dataclass, field, fields
@@ -100,6 +101,7 @@ class Assignment:
     budgets: Budgets
     dropped: tuple[str, ...] = ()  # slugs of items that are switched off
     parts_off: tuple[str, ...] = ()  # slugs of parts without an item that is switched on
+    python: str = "3.10"  # the oldest one that grades: what is handed in must do with it
     language: str = "en"  # of the feedback in grading; on a laptop the student's choice comes first
     left_out: frozenset[str] = frozenset()  # files of the package that only switched-off items need
     by_slug: dict[str, Item] = field(default_factory=dict, repr=False)
@@ -151,10 +153,12 @@ def read_assignment(text: str, path: Path) -> Assignment:
 def _assignment(raw: dict[str, Any]) -> Assignment:
     _known(raw, ("assignment", "files", "budgets", "parts"), "the file")
     head = _table(raw.get("assignment", {}), "[assignment]")
-    _known(head, ("title", "title_zh", "version", "package", "language"), "[assignment]")
+    _known(head, ("title", "title_zh", "version", "package", "language", "python"), "[assignment]")
     for key in ("title", "title_zh", "version", "package"):
         if not isinstance(head.get(key), str):
             raise InputError(f'[assignment] needs {key} = "..."')
+    if not re.fullmatch(r"3\.\d+", str(head.get("python", "3.10"))):
+        raise InputError(f'[assignment]: python = "3.10" or the like, not {head["python"]!r}')
     if head.get("language", "en") not in LANGUAGES:
         raise InputError(f"[assignment]: language is one of {', '.join(LANGUAGES)}, not {head['language']!r}")
     if not head["package"].isidentifier():

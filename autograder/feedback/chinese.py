@@ -165,6 +165,46 @@ _CARD = {
     "next: {number} {x}, in {file}": "下一步：{number} {x}，在 {file} 中",
 }
 
+_FRONT = {
+    "local checks": "本地检查",
+    "likely: {text}": "可能的原因：{text}",
+    "again:  {x}": "再查一次：{x}",
+    "as above": "同上",
+    "start here:": "从这里开始：",
+    "go on here:": "从这里继续：",
+    "read:": "阅读：",
+    "then run:": "然后运行：",
+    "hand in:  {x}": "提交：{x}",
+    "all {n} local checks pass; grading uses new inputs": "本地的 {n} 项检查全部通过；评分时用的是新的输入",
+    "{n} of their {number} points are graded only there, on inputs that nobody has seen": (
+        "这些题共 {number} 分，其中 {n} 分只在那里、用谁也没见过的输入给出"
+    ),
+    "interrupted": "被中断",
+    "interrupted in {x}": "在 {x} 处被中断",
+    "local checks: {n} of {m} pass": "本地检查：{m} 项中 {n} 项通过",
+    "wrote {name} ({n} kB). Upload this file to Gradescope.": (
+        "已写好 {name}（{n} kB）。请把这个文件上传到 Gradescope。"
+    ),
+    "left out: {x}": "没有放进去：{x}",
+    "is empty": "是空的",
+    "has {n} kB; at most {m} kB are taken": "有 {n} kB；最多只收 {m} kB",
+    "is not there: its items get no points": "不在：相关的题目没有分数",
+    "{number} kB, ok": "{number} kB，可以",
+    "is not UTF-8 text: save it as UTF-8": "不是 UTF-8 文本：请存为 UTF-8",
+    "line {n}: {text}": "第 {n} 行：{text}",
+    "needs a newer Python than the grader's {number}": "需要比评分系统的 Python {number} 更新的版本",
+    "{name}:{n}: imports {x}, another file of yours: items then hang together": (
+        "{name}:{n}：导入了你自己的另一个文件 {x}：这样题目就互相牵连了"
+    ),
+    "{name}:{n}: write from .x import y, not from {x}.x import y": (
+        "{name}:{n}：请写 from .x import y，而不是 from {x}.x import y"
+    ),
+    "{name}:{n}: imports {x}, which this assignment does without": "{name}:{n}：导入了 {x}，本作业不使用它",
+    "note: your Python {number} is newer than the grader's may be: {k} must do, too": (
+        "注意：你的 Python {number} 可能比评分系统的新：用 {k} 也必须能运行"
+    ),
+}
+
 _ROWS = {
     "This item is waived: full points for everybody.": "这一题免做：所有人都得满分。",
     "{state}: {n} of {m} checks pass": "{state}：{m} 项检查中有 {n} 项通过",
@@ -185,4 +225,4 @@ _ROWS = {
     "{n} checks were not run": "{n} 项检查没有运行",
 }
 
-MESSAGES: dict[str, str] = {**_VALUES, **_CHECKS, **_ENDINGS, **_REFUSED, **_STATES, **_CARD, **_ROWS}
+MESSAGES: dict[str, str] = {**_VALUES, **_CHECKS, **_ENDINGS, **_REFUSED, **_STATES, **_CARD, **_FRONT, **_ROWS}

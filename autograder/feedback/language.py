@@ -97,7 +97,7 @@ def _compiled(pattern: str, translation: str) -> tuple[int, re.Pattern[str], str
 _KINDS = {
     "n": r"\d+",
     "m": r"\d+",
-    "k": r"\d+",
+    "k": r"[\d.]+",
     "number": r"[-+.\de]+(?:[ ]?%)?",
     "where": r"[A-Za-z_][\w.]*\.[\w.]+",
     "name": r"[\w.\-]+",

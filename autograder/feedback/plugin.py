@@ -13,6 +13,7 @@ import inspect
 import sys
 import unittest
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -279,8 +280,9 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    report: pytest.TestReport = yield  # type: ignore[assignment]
     case = item.stash.get(CASE, None)
+    with _without_traceback(item.config, case is not None):
+        report: pytest.TestReport = yield  # type: ignore[assignment]
     if case is None or not isinstance(item, pytest.Function):
         return report  # type: ignore[return-value]
     session = item.config.stash[SESSION]
@@ -310,6 +312,18 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     for listener in session.listeners:
         listener(case, outcome)
     return report  # type: ignore[return-value]
+
+
+@contextmanager
+def _without_traceback(config: pytest.Config, graded: bool) -> Iterator[None]:
+    """Of a graded test pytest need not format a traceback that is not shown: it takes longer than the test."""
+    style = config.option.tbstyle
+    if graded and config.get_verbosity() <= 0:
+        config.option.tbstyle = "no"
+    try:
+        yield
+    finally:
+        config.option.tbstyle = style
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str | tuple[str, dict[str, bool]]] | None:
