@@ -221,9 +221,10 @@ def handout_members(root: Path, assignment: Assignment, secret: bytes = DEVELOPM
     """Everything that students get, by path in the handout."""
     kit = _folder(root, "solutions/kit")
     pages = _folder(root, "solutions/writeup", "writeup")
-    for name, member in pages.items():
-        if name.endswith(".md"):
-            pages[name] = Member(render(member.content.decode("utf-8"), name, assignment).encode("utf-8"))
+    for members in (kit, pages):
+        for name, member in members.items():
+            if name.endswith(".md"):
+                members[name] = Member(render(member.content.decode("utf-8"), name, assignment).encode("utf-8"))
     pages = {name: member for name, member in pages.items() if member.content}
     tests = _tests(root, "tests/public", "tests", assignment)
     tests[f"tests/{shares.FILE}"] = _shares(root, assignment, tests)
