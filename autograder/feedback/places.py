@@ -33,3 +33,12 @@ def stub_place(package: Path, file: str, text: str) -> str:
         if "NotImplementedError" in line and text in line:
             return f"{package.name}/{file}:{number}"
     return f"{package.name}/{file}"
+
+
+def line_of(file: Path, number: int) -> str:
+    """A line of a file, as it stands there; empty when there is none."""
+    try:
+        lines = file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    except OSError:
+        return ""
+    return lines[number - 1].rstrip() if 0 < number <= len(lines) else ""

@@ -12,12 +12,13 @@ from . import scores
 from .assignment import Assignment, Part
 from .card import fitted
 from .language import Language
-from .places import function_place, stub_place
+from .places import function_place, line_of, stub_place
 from .scores import Case, ItemScore, Outcome
 
 Line = tuple[str, str]  # text, colour
 BAR = 20
 SHOWN_CHECKS = 3  # of one item; the others are counted
+_FRAME = re.compile(r"  (\S+):(\d+) in .*")
 _WHERE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)+): ")
 _MARKS = {scores.PASSED: "[ok]", scores.LATE: "[t]", scores.CANNOT_IMPORT: "[!]", scores.GRADER_ERROR: "[?]"}
 _QUIET = (scores.PASSED, scores.NOT_STARTED, scores.NOT_RUN, scores.SKIPPED)
@@ -112,9 +113,19 @@ class Screen:
             said.add(message)
             for line in say(message).splitlines():
                 yield f"  {line}"
+            yield from self._code(message)
         if outcome.hint and outcome.hint not in said:
             said.add(outcome.hint)
             yield f"  {say(f'likely: {outcome.hint}')}"
+
+    def _code(self, message: str) -> Iterator[str]:
+        """The line of code that a message ends with."""
+        frames = _FRAME.findall(message)
+        if frames:
+            file, number = frames[-1]
+            code = line_of(self._home / file, int(number))
+            if code:
+                yield f"    {number} | {code}"
 
     def _part(self, part: Part, rows: Sequence[ItemScore], single: bool) -> Iterator[Line]:
         say = self._say
@@ -185,7 +196,9 @@ class Screen:
     def _place(self, wrong: Sequence[tuple[Case, Outcome]]) -> str:
         """Where the function is that the first message is about."""
         for _, outcome in wrong:
-            named = _WHERE.match(outcome.message)
+            named, frames = _WHERE.match(outcome.message), _FRAME.findall(outcome.message)
+            if frames:
+                return ":".join(frames[-1])
             if named is not None:
                 return function_place(self._package, named[1])
         return ""

@@ -404,15 +404,23 @@ def test_the_real_handout_holds_exactly_this(handout):
         "README.md",
         "README.zh.md",
         "assignment.toml",
+        ".gitattributes",
+        ".vscode/extensions.json",
+        "check.py",
         "conftest.py",
         "constraints.txt",
+        "notebook.ipynb",
         "pyproject.toml",
         "requirements.txt",
     }
     feedback = {f"autograder/feedback/{path.name}" for path in (ROOT / "autograder/feedback").glob("*.py")}
     assert {name for name in handout if name.startswith("autograder/")} == {"autograder/__init__.py", *feedback}
     public = {f"tests/{path.name}" for path in (ROOT / "tests/public").glob("*.py")}
-    assert {name for name in handout if name.startswith("tests/")} == {"tests/hints.json", *public}
+    assert {name for name in handout if name.startswith("tests/")} - {"tests/words.zh.toml"} == {
+        "tests/hints.json",
+        "tests/shares.json",
+        *public,
+    }
     given = {f"lm/{path.name}" for path in (ROOT / "solutions/lm").glob("*.py")}
     assert {name for name in handout if name.startswith("lm/")} == given
 
