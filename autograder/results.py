@@ -52,7 +52,8 @@ def document(
     say: Language = ENGLISH,
 ) -> dict[str, Any]:
     """The results as the platform wants them, in a language."""
-    lines = [*heading.faults, *heading.lines]
+    received, *notes = heading.lines or ("",)
+    lines = [*heading.faults, f"{received} Graded in {seconds:.0f} s.".strip(), *notes]
     entries = [
         {"name": gradescope.clean(name), "value": _plain(value), "order": order}
         for name, (value, order) in leaderboard.items()

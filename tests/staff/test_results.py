@@ -192,7 +192,7 @@ def test_faults_stand_above_everything() -> None:
         lines=("Received 2 of 2 files.", "Notes."), faults=("The grader failed.",), extra={"version": "1"}
     )
     found = document(ONE, {}, heading)
-    assert found["output"] == "The grader failed.\nReceived 2 of 2 files.\nNotes."
+    assert found["output"] == "The grader failed.\nReceived 2 of 2 files. Graded in 1 s.\nNotes."
     assert found["extra_data"] == {"version": "1"}
     assert found["execution_time"] == 1.23
 
