@@ -146,3 +146,14 @@ class NotingSGD(torch.optim.SGD):
     def step(self, closure: Any = None) -> Any:
         self.gradients.append(grads(self.model))
         return super().step(closure)
+
+
+def run_loss(model: nn.Module, *arguments: torch.Tensor) -> dict[str, np.ndarray | None]:
+    """``model.loss(*arguments)`` forwards and backwards: "loss", and under its name each parameter's gradient or None.
+
+    Gradients that the model holds are thrown away.
+    """
+    model.zero_grad()
+    loss = model.loss(*arguments)
+    loss.backward()
+    return {"loss": loss.numpy(force=True), **grads(model)}
