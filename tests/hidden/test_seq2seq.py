@@ -84,7 +84,8 @@ def lstm(arrays, side, x, h, c):
 def encoded(arrays, net, source, mask):
     """h and c, both (L, B, H): each sentence read alone, as far as it goes."""
     zeros = np.zeros((net[7], net[6]))
-    ends = [lstm(arrays, "encoder", arrays["E_x.weight"][ids[kept]], zeros, zeros) for ids, kept in zip(source, mask)]
+    texts = [ids[kept] for ids, kept in zip(source, mask, strict=True)]
+    ends = [lstm(arrays, "encoder", arrays["E_x.weight"][text], zeros, zeros) for text in texts]
     return tuple(np.stack([end[part] for end in ends], axis=1) for part in (1, 2))
 
 

@@ -9,7 +9,7 @@ LAYERS = 2
 
 
 def hand_made(student):
-    """One unit a layer. Every gate is 1/2, so that a cell halves what it holds; a layer writes half of tanh(what it reads).
+    """One unit a layer. Every gate is 1/2: a cell halves what it holds, and adds half of tanh(what its layer reads).
 
     The encoder's words are the numbers 0, 1, 2 and 3. The decoder reads nothing at all, and its logits are (h, 0).
     """
