@@ -108,18 +108,16 @@ def to_the_end(chain: Chain, k: int, max_len: int, alpha: float) -> list[float]:
 
 
 def test_wider_beams_find_likelier_sentences() -> None:
-    """On average, that is: greedy is rarely best, a beam of ten nearly always; and it asks at most k times a step."""
-    greedy, best, count = 0, 0, 40
-    for seed in range(count):
+    """The likeliest of all: in 17 of 40 tables by greedy, in all of them with k = 10. At most k questions a step."""
+    found = {1: 0, 2: 0, 4: 0, 10: 0}
+    for seed in range(40):
         chain = Chain(seed, spread=1.0)
-        exact = beam_search(chain, 0, 10**6, 5)[0][1]
-        chain.asked = 0
-        wide = beam_search(chain, 0, 10, 5)[0][1]
-        assert chain.asked <= 1 + 10 * 4
-        greedy += beam_search(chain, 0, 1, 5)[0][1] > exact - 1e-9
-        best += wide > exact - 1e-9
-    assert greedy < 0.7 * count
-    assert best >= 0.95 * count
+        likeliest = beam_search(chain, 0, 10**6, 5)[0][1]
+        for k in found:
+            chain.asked = 0
+            found[k] += beam_search(chain, 0, k, 5)[0][1] > likeliest - 1e-9
+            assert chain.asked <= 1 + k * 4
+    assert found == {1: 17, 2: 30, 4: 38, 10: 40}  # as the writeup says
 
 
 def test_logits_and_states_of_the_model_stay_as_they_are() -> None:
