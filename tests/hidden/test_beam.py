@@ -70,6 +70,18 @@ def test_search_in_random_tables(student, reference, rng, check, k):
 
 
 @item("beam_search")
+@weight(1.5)
+def test_search_among_many_words(student, reference, rng, check):
+    """With sixty words to choose from, too, the best k of all are kept at each step."""
+    table = {(1,): 2 * rng.normal(size=63)}
+    table |= {(1, word): 2 * rng.normal(size=63) for word in range(3, 63)}
+    other = 2 * rng.normal(size=63)
+    for k in (1, 4, 7, 25):
+        expected = reference.beam.beam_search(reference.testing.StepTable(table, other), (), k, 3)
+        check_found(check, student.beam.beam_search(student.testing.StepTable(table, other), (), k, 3), expected)
+
+
+@item("beam_search")
 @weight(2)
 def test_width_one_is_greedy(student, rng, check):
     """A beam of width 1 takes the likeliest word at each step, until </s> or max_len words."""
