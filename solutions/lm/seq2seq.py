@@ -50,7 +50,7 @@ class Seq2Seq(nn.Module):
         ``nn.utils.rnn.pack_padded_sequence`` tells it where each sentence ends; a loop over time does as well.
         """
         # BEGIN SOLUTION seq2seq
-        lengths = mask.sum(dim=1).cpu()
+        lengths = mask.sum(dim=1)
         packed = nn.utils.rnn.pack_padded_sequence(self.E_x(source), lengths, batch_first=True, enforce_sorted=False)
         _, state = self.encoder(packed)
         return state
