@@ -157,7 +157,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.set_num_threads(1)  # on products as small as these, several get into each other's way
     torch.manual_seed(options.seed)
     data, vocabs = pairs(sizes=(options.pairs, 500, 0)), vocabularies()
-    model = Seq2Seq(*map(len, vocabs), options.embedding, options.hidden, options.layers)
+    source, target = vocabs
+    model = Seq2Seq(len(source), len(target), options.embedding, options.hidden, options.layers)
     size = sum(parameter.numel() for parameter in model.parameters())
     told = 2 * options.layers * options.hidden
     print(f"{size:,} parameters; {told} numbers go from encoder to decoder\nepoch  loss   right of 500 unseen pairs")
