@@ -99,7 +99,7 @@ class Echo(Noting):
             echoes = list(state if self.as_tuple else state.unbind(dim=1))
         sums = []
         for word in words.unbind(dim=1):
-            echoes = [decay * echo + word for decay, echo in zip(self.decays, echoes, strict=True)]
+            echoes = [self.decays[k] * echo + word for k, echo in enumerate(echoes)]
             sums.append(torch.stack(echoes).sum(dim=0))
         return torch.stack(sums, dim=1) @ self.weight, tuple(echoes) if self.as_tuple else torch.stack(echoes, dim=1)
 
