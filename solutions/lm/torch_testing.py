@@ -148,7 +148,7 @@ class NotingSGD(torch.optim.SGD):
         return super().step(closure)
 
 
-def run_loss(model: nn.Module, *arguments: torch.Tensor) -> dict[str, np.ndarray | None]:
+def run_loss(model: Any, *arguments: torch.Tensor) -> dict[str, np.ndarray | None]:
     """``model.loss(*arguments)`` forwards and backwards: "loss", and under its name each parameter's gradient or None.
 
     Gradients that the model holds are thrown away.

@@ -128,9 +128,9 @@ def notes() -> dict[str, Any]:
     learning, (loss, attached) = table(ids)[0].tolist(), doubles.returned(lambda: [1.0, table.bias.sum()])
     optimiser = doubles.NotingSGD(table, 0.5)
     table(ids)[0].sum().backward()
-    table.bias.grad[:] = torch.tensor([2.0, 4.0])
+    table.bias.grad = torch.tensor([2.0, 4.0], dtype=torch.float64)
     optimiser.step()
-    table.bias.grad[:] = 0
+    table.bias.grad.zero_()
     table.eval()
     return {
         "modes": [call["training"] for call in model.calls],
@@ -138,7 +138,7 @@ def notes() -> dict[str, Any]:
         "states": [call["state"] if call["state"] is None else call["state"].tolist() for call in model.calls],
         "dropout": [learning, doubles.Table(np.eye(2), np.zeros(2), dropout=1.0).eval()(ids)[0].tolist()],
         "attached": [attached, doubles.returned(lambda: loss[0])[1], doubles.returned(lambda: loss[1])[1]],
-        "gradients": [{name: grad.tolist() for name, grad in step.items()} for step in optimiser.gradients],
+        "gradients": [{name: np.asarray(grad).tolist() for name, grad in step.items()} for step in optimiser.gradients],
         "bias": table.bias.tolist(),
     }
 
@@ -148,7 +148,8 @@ def copied(params: Any) -> Any:
     from lm.torch_lm import VanillaRNNLM
     from lm.torch_tools import load
 
-    model = VanillaRNNLM(*params.E.shape, len(params.b_h)).double()
+    V, d = params.E.shape
+    model = VanillaRNNLM(V, d, len(params.b_h)).double()
     load(model, {name: getattr(params, field) for name, field in NAMES.items()})
     return model
 
@@ -227,7 +228,7 @@ def three_six_nine() -> list[float]:
     w, found = torch.tensor(2.0, requires_grad=True), []
     for _ in range(3):
         (3 * w).backward()
-        found.append(w.grad.item())
+        found.append(float(grad) if (grad := w.grad) is not None else math.nan)
     return found
 
 
