@@ -48,9 +48,10 @@ def test_the_example_of_the_docstring() -> None:
         (1, 3): [0, 0, *np.log([0.5, 0.25, 0.25])],
         (1, 4): [0, 0, 0, -np.inf, -np.inf],
     }
-    found = beam_search(StepTable(table), (), 2, 3)
-    assert [(ids, pytest.approx(math.exp(log_p))) for ids, log_p in found] == [([4], 0.4), ([3], 0.3)]
-    assert beam_search(StepTable(table), (), 1, 3) == [([3], pytest.approx(math.log(0.3)))]
+    for k, expected in ((1, {3: 0.3}), (2, {4: 0.4, 3: 0.3})):
+        found = beam_search(StepTable(table), (), k, 3)
+        assert [ids for ids, _ in found] == [[word] for word in expected]
+        assert [math.exp(log_p) for _, log_p in found] == pytest.approx(list(expected.values()))
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.7, 2.0], ids=["log-p", "a-little", "a-lot"])
