@@ -121,7 +121,7 @@ def test_papers_are_the_same(name):
         lists.append([body for heading, body in sections(read(page)) if heading.strip("# ") == title])
     assert lists[0] == lists[1]
     for line in "\n".join(lists[0]).split("\n"):
-        assert not line or re.fullmatch(r"- [^()]+ \(\d{4}\)\. [^.]+\. .+\.(?: <!-- with \w+ -->)?", line), line
+        assert not line or re.fullmatch(r"- [^()]+ \(\d{4}\)\. [^.?]+[.?] .+\.(?: <!-- with \w+ -->)?", line), line
 
 
 @LANGUAGES
