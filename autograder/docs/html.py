@@ -33,6 +33,16 @@ _WORDS = {
 # Pandoc numbers every line of code, and links each to itself.
 _LINE = re.compile(r'<span id="cb[\d-]+"><a href="#cb[\d-]+" aria-hidden="true" tabindex="-1"></a>')
 _BLOCK = re.compile(r'<div class="sourceCode" id="cb\d+">')
+# "log x" has a thin space that "log(x)" has not.
+_APPLIED = re.compile(r'<mo>&#8289;</mo></mrow>(?!<mo stretchy="false" form="prefix">|<mo fence|<mrow><mo)')
+# A browser without a font for mathematics shows primes far too small.
+_PRIME = re.compile(r"<mo>([′″‴⁗])</mo>")
+_RELATIONS = frozenset(
+    ("=", "<", ">", *(rf"\{name}" for name in "approx le leq ge geq sim equiv propto to Rightarrow".split()))
+)
+_TEX = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
+_SILENT = frozenset("{}^_ \n")
+_LONG = 24  # signs: about a phone's width
 
 
 class Link(Protocol):
@@ -98,12 +108,38 @@ def _bodies(pages: Sequence[Page], links: Links) -> Iterator[str]:
         line = page.at(error.formula)
         raise InputError(f"{line}: this formula cannot be converted: {error.formula} ({error.reason})") from None
     text = _BLOCK.sub('<div class="sourceCode">', _LINE.sub("<span>", text))
+    text = _APPLIED.sub('<mo rspace="0.167em">&#8289;</mo></mrow>', _PRIME.sub(r'<mo class="prime">\1</mo>', text))
     return (body.strip() + "\n" for body in text.split(rule)[1:])
 
 
 def _boxed(inner: list[Node]) -> list[Node]:
-    """What can be wider than a phone scrolls in a box of its own: tables, and formulas in a line of their own."""
-    return [_box(node) if _is_wide(node) else node for node in inner]
+    """What can be wider than a phone scrolls in a box of its own: tables, and formulas in a line of their own.
+
+    A long formula in the middle of a line may go on in the next, at a relation, as in print.
+    """
+    fitting: list[Node] = []
+    for node in inner:
+        if node["t"] == "Math" and node["c"][0]["t"] == "InlineMath":
+            for number, piece in enumerate(_pieces(node["c"][1])):
+                fitting += [{"t": "RawInline", "c": ["html", "<wbr>"]}] if number else []
+                fitting.append({"t": "Math", "c": [node["c"][0], piece]})
+        else:
+            fitting.append(_box(node) if _is_wide(node) else node)
+    return fitting
+
+
+def _pieces(tex: str) -> list[str]:
+    """A long formula, cut before each relation that stands in no group."""
+    tokens = _TEX.findall(tex)
+    if len([token for token in tokens if token not in _SILENT]) <= _LONG or r"\begin" in tokens:
+        return [tex]
+    pieces, depth = [""], 0
+    for token in tokens:
+        depth += (token in ("{", r"\left")) - (token in ("}", r"\right"))
+        if depth == 0 and token in _RELATIONS and pieces[-1].strip():
+            pieces.append("")
+        pieces[-1] += token
+    return pieces
 
 
 def _is_wide(node: Node) -> bool:
@@ -160,7 +196,8 @@ def _framed(page: Page | None, book: Book, shelf: Sequence[Book], body: str) -> 
         return f'<a href="{to(place)}"{current}{more}>{escape(label)}</a>'
 
     def language(other: Book, place: str) -> str:
-        return link(place, _NAMES[other.language], f' lang="{_LANG[other.language]}" hreflang="{_LANG[other.language]}"')
+        lang = _LANG[other.language]
+        return link(place, _NAMES[other.language], f' lang="{lang}" hreflang="{lang}"')
 
     inner = [other for other in book.pages if other.stem != _HOME]
     bar = [link(_index(book), book.title, ' class="home"')]

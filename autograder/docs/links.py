@@ -17,8 +17,8 @@ from .reading import Page, file_of
 _WORLD = re.compile(r"(https?|mailto):", re.IGNORECASE)
 _PICTURES = (".png", ".svg")
 
-# page it stands on, page it leads to, id in that one or "" -> the address
-Address = Callable[[Page, Page, str], str]
+# page it stands on, page it leads to, id in that one or "" -> the address, None when that page is not there
+Address = Callable[[Page, Page, str], "str | None"]
 
 
 class Links:
@@ -62,7 +62,7 @@ class Links:
         return list(blocks)
 
     def _target(self, page: Page, target: str, address: Address) -> str | None:
-        """None for a file of the handout that is no page, or is none this term: the words stay, without a link."""
+        """None for a file of the handout that is no page here, or none this term: the words stay, without a link."""
         if _WORLD.match(target):
             return target
         path, _, identifier = unquote(target).partition("#")

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,9 @@ class FormulaError(Exception):
         self.reason = reason
 
 
+@lru_cache(maxsize=100)
 def read(markdown: str) -> Blocks:
-    """The blocks of a page in GitHub's Markdown."""
+    """The blocks of a page in GitHub's Markdown. They are shared: to change them is to make others."""
     blocks: Blocks = json.loads(_run(markdown, "--from", _MARKDOWN, "--to", "json"))["blocks"]
     return blocks
 

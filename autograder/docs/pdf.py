@@ -6,12 +6,13 @@ needs a font of the machine; which one was found decides how that PDF looks.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..feedback.errors import GraderError, InputError
+from ..feedback.errors import InputError
 from . import pandoc
 from .html import Book
 from .links import Links
@@ -29,9 +30,10 @@ _NO_FONT = (
     " -y fonts-noto-cjk); --font FAMILY takes another one, --no-pdf makes web pages only"
 )
 
-# Typst's own commands. What pandoc writes needs the first two.
+# Typst's own commands. What pandoc writes needs the first two; typst 0.15 calls its `sect` differently.
 _PREAMBLE = """\
 #let horizontalrule = line(start: (25%, 0%), end: (75%, 0%))
+#let sect = sym.inter
 #let fonts(..own) = own.pos() + (CJK,)
 #set document(title: TITLE, date: none)
 #set page(paper: "a4", margin: (x: 2.2cm, y: 2.4cm), numbering: "1")
@@ -47,6 +49,8 @@ _PREAMBLE = """\
 #show figure: set block(breakable: true)
 #show table: set par(justify: false)
 #show table: set text(size: 10pt)
+#show table: set align(left)
+#show table.cell.where(y: 0): strong
 // What is wider than the page is made smaller, never cut off.
 #let fitted(it) = layout(size => {
   let width = measure(it).width
@@ -54,10 +58,11 @@ _PREAMBLE = """\
 })
 #show math.equation.where(block: true): it => block(width: 100%, align(center, fitted(it)))
 #show raw.where(block: true): it => block(width: 100%, fill: luma(246), inset: 8pt, radius: 3pt, fitted(it))
-#align(center + horizon)[#text(24pt, weight: "bold")[#TITLE]]
+#align(center + horizon, par(justify: false, text(24pt, weight: "bold", hyphenate: false, TITLE)))
 #pagebreak()
 #outline(depth: 2)
 """
+_CIRCLED = re.compile(r"\b(dash|dot|minus|plus|times)\.circle\b")  # and this one: what pandoc writes for \odot
 _EMPHASIS = '#show emph: it => text(style: "normal", weight: "bold", it.body)\n'  # Chinese has no italics
 
 
@@ -91,13 +96,19 @@ def pdf(book: Book, links: Links, font: str) -> bytes:
     """All pages of a language in one file.
 
     Raises:
-        InputError: with file and line, for a link that leads nowhere or a formula that cannot be converted.
+        InputError: with file and line, for a link that leads nowhere or a formula that cannot be converted; with what
+            typst says, when it cannot set what pandoc wrote.
     """
     typst = _typst()
-    blocks = [block for page in book.pages for block in links.linked(page, _address, lambda _, place: f"/{place}")]
+
+    def address(_: Page, to: Page, identifier: str) -> str | None:
+        return f"#{_label(to, _heading(to, identifier))}" if to in book.pages else None
+
+    blocks = [block for page in book.pages for block in links.linked(page, address, lambda _, place: f"/{place}")]
     stems = [page for page in book.pages for _ in page.blocks]
     try:
         text = pandoc.write(_labelled(blocks, stems), "--to", "typst", "--syntax-highlighting", "idiomatic")
+        text = _CIRCLED.sub(r"\1.o", text)
     except pandoc.FormulaError as error:
         page = next((page for page in book.pages if error.formula in page.text), book.pages[0])
         line = page.at(error.formula)
@@ -105,7 +116,7 @@ def pdf(book: Book, links: Links, font: str) -> bytes:
     title = '"' + book.title.replace("\\", "\\\\").replace('"', '\\"') + '"'
     quoted = f'"{font}"' if font else ""
     preamble = _PREAMBLE.replace("(CJK,)", f"({quoted},)" if font else "()").replace("LANG", book.language)
-    preamble = preamble.replace("#TITLE", f"#{title}").replace("TITLE", title)
+    preamble = preamble.replace("TITLE", title)
     with tempfile.TemporaryDirectory(prefix="docs-") as name:
         folder = Path(name)
         main = folder / "main.typ"
@@ -118,8 +129,15 @@ def pdf(book: Book, links: Links, font: str) -> bytes:
                 main, root=folder, format="pdf", timestamp=0, ignore_system_fonts=not font, package_path=folder
             )
         except typst.TypstError as error:
-            raise GraderError(f"typst failed on the {book.language} pages: {error}") from None
+            raise InputError(_complaint(error, book)) from None
     return made
+
+
+def _complaint(error: Any, book: Book) -> str:
+    """What typst says, on one line, with what it is about."""
+    about = re.search(r"^\s*\d+ │ (.*)$", error.diagnostic, re.MULTILINE)
+    where = f", here: {about[1].strip()}" if about else ""
+    return f"typst cannot set the {book.language} pages: {error.message}{where}"
 
 
 def _labelled(blocks: Sequence[Node], pages: Sequence[Page]) -> list[Node]:
@@ -134,13 +152,17 @@ def _labelled(blocks: Sequence[Node], pages: Sequence[Page]) -> list[Node]:
     return labelled
 
 
+def _heading(page: Page, identifier: str) -> str:
+    """The id of the heading that an id of a page belongs to: an item's slug stands in a heading."""
+    headings = [block["c"] for block in page.blocks if block["t"] == "Header"]
+    for _, (own, *_), title in headings:
+        if identifier in (own, *(node["c"][0][0] for node in title if node["t"] == "Span")):
+            return str(own)
+    return str(headings[0][1][0])
+
+
 def _label(page: Page, identifier: str) -> str:
     return f"{page.stem.replace('/', '-')}--{identifier}"
-
-
-def _address(_: Page, to: Page, identifier: str) -> str:
-    first: str = to.blocks[0]["c"][1][0]
-    return f"#{_label(to, identifier or first)}"
 
 
 def _typst() -> Any:

@@ -20,6 +20,8 @@ LANGUAGES = {"": "en", "zh": "zh"}  # by the ending of a page's name: NAME.md, N
 _COMMENT = re.compile(r"\s*(<!--.*?-->\s*)+", re.DOTALL)
 _FULL_WIDTH = re.compile(r"[\u3000-\u303f\uff00-\uffef\u2018-\u201d\u2014\u2026]$")
 
+_SEPARATORS = ("·", "|", "•")
+
 
 @dataclass(frozen=True)
 class Page:
@@ -101,7 +103,7 @@ def _page(path: Path, source: str, place: str, assignment: Assignment) -> Page |
     _refuse(draft)
     numbers = {item.number: item.slug for item in assignment.items}
     blocks = [_with_anchor(block, numbers) for block in pandoc.rewrite(tree, _tidied)]
-    blocks = [block for block in blocks if not _only_switches_language(block, stem)]
+    blocks = _without_switch(blocks, stem)
     if not blocks or blocks[0]["t"] != "Header" or blocks[0]["c"][0] != 1:
         raise InputError(f"{source}: a page begins with its title: # Title")
     headings = [block["c"] for block in blocks if block["t"] == "Header"]
@@ -147,12 +149,20 @@ def _with_anchor(block: Node, numbers: dict[str, str]) -> Node:
     return {"t": "Header", "c": [level, attributes, [anchor, *title]]}
 
 
-def _only_switches_language(block: Node, stem: str) -> bool:
-    """Whether a paragraph is only the link to the same page in another language: every page has that at its top."""
-    if block["t"] != "Para" or len(block["c"]) != 1 or block["c"][0]["t"] != "Link":
-        return False
-    target: str = block["c"][0]["c"][2][0]
-    return target.endswith(".md") and target.partition(".")[0] == PurePosixPath(stem).name
+def _without_switch(blocks: Blocks, stem: str) -> Blocks:
+    """Without the link to the same page in another language that begins the line below the title.
+
+    Web pages have a better place for it, and a PDF has no such page.
+    """
+    if len(blocks) < 2 or blocks[1]["t"] != "Para" or blocks[1]["c"][0]["t"] != "Link":
+        return blocks
+    first, *others = blocks[1]["c"]
+    target: str = first["c"][2][0]
+    if not target.endswith(".md") or target.partition(".")[0] != PurePosixPath(stem).name:
+        return blocks
+    while others and (others[0]["t"] == "Space" or others[0].get("c") in _SEPARATORS):
+        del others[0]
+    return [blocks[0], *([{"t": "Para", "c": others}] if others else []), *blocks[2:]]
 
 
 def _id(node: Node) -> str:

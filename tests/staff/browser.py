@@ -26,6 +26,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import pytest
+
 INSTALL = "apt-get install -y chromium"  # as README.md has it
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 OPTIONS = (
@@ -39,15 +41,12 @@ SECONDS = 30.0
 
 
 class Browser:
-    """A running browser, with a profile of its own that goes with it.
-
-    Raises:
-        AssertionError: there is no Chromium here; says how to install it.
-    """
+    """A running browser, with a profile of its own that goes with it. Without a Chromium the test fails, saying so."""
 
     def __init__(self) -> None:
         program = next(filter(None, map(shutil.which, NAMES)), None)
-        assert program is not None, INSTALL
+        if program is None:
+            pytest.fail(INSTALL, pytrace=False)
         self._profile = tempfile.mkdtemp(prefix="browser-")
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
@@ -74,10 +73,14 @@ class Browser:
     def __enter__(self) -> Browser:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
-    def open(self, path: Path, *, width: int = 1280, height: int = 800, dark: bool = False, script: bool = True) -> Page:
+    def open(
+        self, path: Path, *, width: int = 1280, height: int = 800, dark: bool = False, script: bool = True
+    ) -> Page:
         """A page in a tab of its own, when it has been loaded.
 
         Args:
@@ -202,13 +205,23 @@ class Page:
         assert details is None, f"{script}: {details}"
         return answer["result"].get("value")
 
+    def wait(self, condition: str) -> None:
+        """Until an expression is true, on this page or on the one that a click leads to."""
+        deadline = time.monotonic() + SECONDS
+        while True:
+            answer = self.ask("Runtime.evaluate", expression=f"!!({condition})", returnByValue=True)
+            if answer["result"].get("value") is True:
+                return
+            assert time.monotonic() < deadline, f"never true: {condition}"
+
     def click(self, selector: str) -> None:
         """Click, as with a mouse, into the middle of the first element that a CSS selector finds.
 
-        A click that follows a link to another page does not wait for it.
+        A click that follows a link does not wait for the other page: see ``wait``.
         """
         place = self.evaluate(
-            f"(element => {{ if (!element) return null; element.scrollIntoView({{block: 'center', behavior: 'instant'}});"
+            f"(element => {{ if (!element) return null; "
+            "element.scrollIntoView({block: 'center', behavior: 'instant'});"
             " const box = element.getClientRects()[0] || element.getBoundingClientRect();"
             " return [box.x + box.width / 2, box.y + box.height / 2]; })"
             f"(document.querySelector({json.dumps(selector)}))"
