@@ -75,6 +75,17 @@ def test_wide_things_scroll_in_their_own_box(site: Path, browser: Browser) -> No
         assert set(scrolled) == {30}, selector
 
 
+def test_lines_of_a_formula_are_aligned(site: Path, browser: Browser) -> None:
+    """What stands before the = ends at it, in each line."""
+    page = browser.open(site / "writeup/4-rnn.html")
+    gaps = page.evaluate(
+        "[...document.querySelectorAll('mtd[columnalign=right]')].filter(cell => cell.lastElementChild).map("
+        "cell => cell.getBoundingClientRect().right - cell.lastElementChild.getBoundingClientRect().right)"
+    )
+    assert len(gaps) > 1
+    assert max(gaps) < 2
+
+
 def test_readers_change_the_language_by_a_click(site: Path, browser: Browser) -> None:
     """There and back, to the same page."""
     page = browser.open(site / "writeup/2-backprop.html", width=360)

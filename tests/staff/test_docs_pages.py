@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -314,7 +315,7 @@ def test_bad_input_is_one_line(root: Path) -> None:
 @pytest.mark.parametrize("package", ["pypandoc", "typst"])
 def test_a_missing_package_is_one_line(package: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It names the command that installs both."""
-    monkeypatch.setitem(__import__("sys").modules, package, None)
+    monkeypatch.setitem(sys.modules, package, None)
     pandoc._program.cache_clear()
     result = call(root)
     assert result.exit_code == 2
