@@ -18,6 +18,7 @@ from .auditing import audit
 from .authoring import new, quiz
 from .building import build, simulate
 from .common import BAD_INPUT, GRADER_FAILED, INTERRUPTED, legal
+from .documenting import docs
 from .grading import debug, grade
 
 
@@ -63,5 +64,5 @@ def main(context: click.Context, home: Path | None) -> None:
     context.obj = home
 
 
-for command in (grade, debug, build, simulate, audit, new, quiz):
+for command in (grade, debug, build, simulate, audit, new, quiz, docs):
     main.add_command(command)

@@ -71,7 +71,7 @@ def beam_search(
             states.append(state)
         total = np.array(totals)
         # Only what is at least as good as the k-th best is sorted: k candidates and those equal to the last of them.
-        least = np.partition(total, -k, axis=None)[-k] if total.size > k else -np.inf
+        least = np.partition(total, -k, axis=None)[-k:].min() if total.size > k else -np.inf
         kept = np.argwhere((total >= least) & (total > -np.inf)).tolist()
         best = sorted((-float(total[i, word]), [*living[i][0], word], states[i]) for i, word in kept)[:k]
         living = [(ids, -cost, state) for cost, ids, state in best if ids[-1] != EOS_ID]

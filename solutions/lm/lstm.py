@@ -43,7 +43,7 @@ def lstm_cell(
     Common trap: texts differ in the order of the gates. Weights in another order have the same shapes.
     """
     # BEGIN SOLUTION lstm_cell
-    a_i, a_f, a_g, a_o = (x @ W_xh.T + h @ W_hh.T + b).chunk(4, dim=-1)
+    a_i, a_f, a_g, a_o = (x @ W_xh.T + h @ W_hh.T + b).chunk(4, dim=1)
     c = torch.sigmoid(a_f) * c + torch.sigmoid(a_i) * torch.tanh(a_g)
     return torch.sigmoid(a_o) * torch.tanh(c), c
     # END SOLUTION

@@ -31,10 +31,27 @@ from .types import Sentence
 from .vocab import PAD, Vocab
 
 NOUNS = {
-    **{"bat": "lepa", "cow": "kova", "dog": "runo", "hen": "piku", "owl": "hulo", "fox": "zoro", "cat": "mira"},
-    **{"horse": "tako", "flies": "siti", "fish": "wela", "noise": "goro", "corn": "maku", "grass": "yupa"},
-    **{"hay": "heno", "milk": "lati", "bones": "koti", "holes": "fudu", "seeds": "sena", "eggs": "ovu"},
-    **{"nests": "nidu", "mice": "tiki"},
+    "bat": "lepa",
+    "cow": "kova",
+    "dog": "runo",
+    "hen": "piku",
+    "owl": "hulo",
+    "fox": "zoro",
+    "cat": "mira",
+    "horse": "tako",
+    "flies": "siti",
+    "fish": "wela",
+    "noise": "goro",
+    "corn": "maku",
+    "grass": "yupa",
+    "hay": "heno",
+    "milk": "lati",
+    "bones": "koti",
+    "holes": "fudu",
+    "seeds": "sena",
+    "eggs": "ovu",
+    "nests": "nidu",
+    "mice": "tiki",
 }
 """Animals in the singular, and what else is eaten, made, seen, heard or chased, in its only form."""
 
@@ -46,8 +63,13 @@ NIGHT = {"bat", "owl", "fox", "cat"}
 """The animals whose verbs end in -o; those of all others end in -a."""
 
 WHEN = {
-    **{"at night": "nohte", "every night": "nohte sem", "every day": "diga sem", "in the morning": "zoru ine"},
-    **{"in the barn": "granu ine", "in the field": "polu ine", "in the yard": "dvoru ine"},
+    "at night": "nohte",
+    "every night": "nohte sem",
+    "every day": "diga sem",
+    "in the morning": "zoru ine",
+    "in the barn": "granu ine",
+    "in the field": "polu ine",
+    "in the yard": "dvoru ine",
 }
 
 K_WEIGHTS = (0.25, 0.2, 0.15, 0.15, 0.15, 0.1)
@@ -95,39 +117,36 @@ def translate(sentence: Sentence) -> tuple[str, ...]:
     """
     words = tuple(sentence)
     try:
-        place = next(i for i, word in enumerate(words) if word in SINGULAR or word in _PLURAL)
-        *objects, dot = words[place + 1 :]
-        at = next(i for i in range(1, len(objects)) if " ".join(objects[i:]) in WHEN)
-        phrases = [words[i : i + 3] for i in range(2, place, 3)]  # preposition, the, noun
-        if (words[0], dot) != ("the", ".") or any(the != "the" for _, the, _ in phrases):
+        verb = next(i for i, word in enumerate(words) if word in _VERBS)
+        *rest, dot = words[verb + 1 :]
+        when = next(i for i in range(1, len(rest)) if " ".join(rest[i:]) in WHEN)
+        (the, subject), phrases = words[:2], [words[i : i + 3] for i in range(2, verb, 3)]  # preposition, the, noun
+        _, what = rest[:when] if when == 2 else ("the", *rest[:when])
+        articles = {the, *(article for _, article, _ in phrases), *rest[: when - 1]}
+        if (articles, dot) != ({"the"}, "."):
             raise ValueError
-        before = [part for preposition, _, noun in phrases[::-1] for part in (_noun(noun), POSTPOSITIONS[preposition])]
-        verb = STEMS[_PLURAL.get(words[place], words[place])] + _ending(words[1])
-        what = _noun(objects[at - 1])
+        before = [part for prep, _, noun in phrases[::-1] for part in (_ANIMALS[noun], POSTPOSITIONS[prep])]
+        place = WHEN[" ".join(rest[when:])].split()
+        return (*place, *before, _ANIMALS[subject], _NOUNS[what], _VERBS[words[verb]] + _ENDINGS[subject], ".")
     except (StopIteration, KeyError, ValueError):
         raise ValueError(f"not a sentence of the farm language: {' '.join(words)}") from None
-    return (*WHEN[" ".join(objects[at:])].split(), *before, _noun(words[1]), what, verb, ".")
 
 
-_PLURAL = {singular: plural for plural, singular in SINGULAR.items()}  # of verbs
-_ANIMAL = {habits.plural: animal for animal, habits in ANIMALS.items()}  # of nouns in the plural
-
-
-def _noun(word: str) -> str:
-    return NOUNS[_ANIMAL[word]] + "n" if word in _ANIMAL else NOUNS[word]
-
-
-def _ending(subject: str) -> str:
-    animal = _ANIMAL.get(subject, subject)
-    return ("o" if animal in NIGHT else "a") + ("n" if subject in _ANIMAL else "")
+_ANIMALS = {word: NOUNS[name] + n for name, kind in ANIMALS.items() for word, n in ((name, ""), (kind.plural, "n"))}
+_NOUNS = {**NOUNS, **_ANIMALS}
+_VERBS = {form: STEMS[plural] for plural, singular in SINGULAR.items() for form in (plural, singular)}
+_ENDINGS = {
+    word: ("o" if name in NIGHT else "a") + n
+    for name, kind in ANIMALS.items()
+    for word, n in ((name, ""), (kind.plural, "n"))
+}
 
 
 def target_vocabulary() -> Vocab:
     """The words of Barnish. From the rules: a small training set may lack some."""
-    animals = [NOUNS[animal] + ending for animal in ANIMALS for ending in ("", "n")]
-    verbs = [stem + vowel + ending for stem in STEMS.values() for vowel in "ao" for ending in ("", "n")]
+    verbs = [stem + ending for stem in STEMS.values() for ending in _ENDINGS.values()]
     when = [word for phrase in WHEN.values() for word in phrase.split()]
-    return Vocab([*NOUNS.values(), *animals, *POSTPOSITIONS.values(), *verbs, *when, "."])
+    return Vocab([*_NOUNS.values(), *POSTPOSITIONS.values(), *verbs, *when, "."])
 
 
 def vocabularies() -> tuple[Vocab, Vocab]:

@@ -27,14 +27,12 @@ class Seq2Seq(nn.Module):
         W_hy: ``nn.Linear`` from H to V_y numbers.
     """
 
-    def __init__(
-        self, source_size: int, target_size: int, embed_dim: int, hidden_dim: int, num_layers: int = 1
-    ) -> None:
+    def __init__(self, source_size: int, target_size: int, embed_dim: int, hidden_dim: int, layers: int = 1) -> None:
         super().__init__()
         self.E_x = nn.Embedding(source_size, embed_dim)
-        self.encoder = nn.LSTM(embed_dim, hidden_dim, num_layers, batch_first=True)
+        self.encoder = nn.LSTM(embed_dim, hidden_dim, layers, batch_first=True)
         self.E_y = nn.Embedding(target_size, embed_dim)
-        self.decoder = nn.LSTM(embed_dim, hidden_dim, num_layers, batch_first=True)
+        self.decoder = nn.LSTM(embed_dim, hidden_dim, layers, batch_first=True)
         self.W_hy = nn.Linear(hidden_dim, target_size)
 
     def encode(self, source: torch.Tensor, mask: torch.Tensor) -> LSTMState:
@@ -52,7 +50,7 @@ class Seq2Seq(nn.Module):
         ``nn.utils.rnn.pack_padded_sequence`` tells it where each sentence ends; a loop over time does as well.
         """
         # BEGIN SOLUTION seq2seq
-        lengths = mask.sum(dim=1).cpu()
+        lengths = mask.sum(dim=1)
         packed = nn.utils.rnn.pack_padded_sequence(self.E_x(source), lengths, batch_first=True, enforce_sorted=False)
         _, state = self.encoder(packed)
         return state
@@ -101,9 +99,7 @@ class Seq2Seq(nn.Module):
         # END SOLUTION
 
 
-def step(
-    model: Seq2Seq, source: Sequence[int]
-) -> Callable[[int, LSTMState | None], tuple[np.ndarray, LSTMState]]:
+def step(model: Seq2Seq, source: Sequence[int]) -> Callable[[int, LSTMState | None], tuple[np.ndarray, LSTMState]]:
     """One sentence to translate, as ``generate`` and ``beam_search`` take a model. Given.
 
     Args:

@@ -1,8 +1,8 @@
 """Language models in PyTorch: a window of words, an RNN, and the loops that train and evaluate any of them.
 
-A model is an ``nn.Module`` that is called as ``model(inputs, state)`` and returns ``(logits, state)``: inputs (B, T) are
-ids, logits (B, T, V) say what follows each of them, and the state is what the next call needs to go on from there; None
-is the state at the start of a text. Autograd does the backward pass, so what is left is to build the right graph.
+A model is an ``nn.Module`` that is called as ``model(inputs, state)`` and returns ``(logits, state)``: inputs (B, T)
+are ids, logits (B, T, V) say what follows each of them, and the state is what the next call needs to go on from there;
+None is the state at the start of a text. Autograd does the backward pass, so what is left is to build the right graph.
 """
 
 from __future__ import annotations
@@ -131,7 +131,8 @@ def train_step(
     """One step of training on one batch: zero, forward, loss, backward, clip, step.
 
     Args:
-        model: called as ``model(inputs)``, returns (logits, state). It may hold gradients of earlier steps.
+        model: called as ``model(inputs)``, returns (logits, state). It holds no gradients at first; after that it holds
+            what the last call left. So zero them first or last, but each call steps with its own gradient only.
         optimiser: of the model's parameters.
         inputs, targets: (B, T), ids.
         mask: (B, T), bool; False for padding, with at least one True.

@@ -147,11 +147,26 @@ def nobody_imports_the_command_line(root: Path) -> list[str]:
 
 
 def nothing_that_grades_needs_the_proof(root: Path) -> list[str]:
-    """The proof and the tools of authors stand on the engine, and only the command line on them."""
-    folders = [root / "autograder" / name for name in ("cli", "proof", "authoring")]
+    """The proof, the tools of authors and the pages stand on the engine, and only the command line on them."""
+    folders = [root / "autograder" / name for name in ("cli", "proof", "authoring", "docs")]
     others = [path for path in engine(root) if not set(folders) & set(path.parents)]
-    tools = ("autograder.proof.", "autograder.authoring.")
+    tools = ("autograder.proof.", "autograder.authoring.", "autograder.docs.")
     return broken(root, others, lambda path, module: not f"{module}.".startswith(tools))
+
+
+def pages_know_no_grading(root: Path) -> list[str]:
+    """The room of the pages reads the assignment, renders, and writes files; pandoc and typst are its own."""
+    folder = root / "autograder" / "docs"
+    own = {"archive", "pages", "feedback.assignment", "feedback.errors"}
+
+    def allowed(path: Path, module: str) -> bool:
+        if folder not in path.parents:
+            return top(module) not in ("pypandoc", "typst")
+        if top(module) == "autograder":
+            return module.removeprefix("autograder.") in own or f"{module}.".startswith("autograder.docs.")
+        return top(module) in STANDARD | {"pypandoc", "typst"}
+
+    return broken(root, engine(root), allowed)
 
 
 def trusted_code_imports_nothing_that_runs_code(root: Path) -> list[str]:
@@ -293,6 +308,14 @@ RULES: dict[Rule, list[tuple[str, str]]] = {
         ("autograder/grade.py", "from .proof.rehearsal import Rehearsal"),
         ("autograder/build.py", "from .proof import hints"),
         ("autograder/feedback/plugin.py", "import autograder.authoring.quiz"),
+        ("autograder/build.py", "from .docs.making import make"),
+        ("autograder/pages.py", "from .docs import links"),
+    ],
+    pages_know_no_grading: [
+        ("autograder/docs/html.py", "from ..build import build"),
+        ("autograder/docs/pdf.py", "import click"),
+        ("autograder/docs/reading.py", "from ..feedback import checks"),
+        ("autograder/build.py", "import typst"),
     ],
     trusted_code_imports_nothing_that_runs_code: [
         ("autograder/results.py", "import pickle"),

@@ -22,10 +22,10 @@ else:
 ROOT = Path(__file__).resolve().parents[2]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 SYSTEMS = ("linux", "darwin", "win32")
-TIERS = ("student", "grader", "staff", "dev", "torch")
+TIERS = ("student", "grader", "staff", "docs", "dev", "torch")
 
 # import name -> distribution, where the two differ
-DISTRIBUTIONS = {"gradescope_utils": "gradescope-utils"}
+DISTRIBUTIONS = {"gradescope_utils": "gradescope-utils", "pypandoc": "pypandoc_binary"}
 
 
 @lru_cache(maxsize=1)
@@ -136,14 +136,16 @@ def test_what_travels_into_the_handout_needs_the_student_tier_only() -> None:
 
 
 def test_the_engine_imports_what_its_tiers_install() -> None:
-    """Each import of autograder/ is in the staff tier, or is PyTorch."""
-    assert imported(ROOT / "autograder") - {"torch"} <= names(tier("staff"))
+    """Each import of autograder/ is in the staff tier, or is PyTorch; the room of the pages has a tier of its own."""
+    pages = imported(ROOT / "autograder/docs")
+    assert pages <= names(tier("docs"))
+    assert imported(ROOT / "autograder") - {"torch"} <= names(tier("staff")) | pages
 
 
 def test_no_tier_has_what_nothing_uses() -> None:
-    """Each package of the staff tier is imported by the engine or by a graded test."""
+    """Each package of the staff and docs tiers is imported by the engine or by a graded test."""
     used = imported(ROOT / "autograder") | imported(ROOT / "tests/public") | imported(ROOT / "tests/hidden")
-    assert names(tier("staff")) <= used
+    assert names(tier("docs")) <= used
 
 
 # --- Rules that the linters keep
