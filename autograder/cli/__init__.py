@@ -20,6 +20,7 @@ from .building import build, simulate
 from .common import BAD_INPUT, GRADER_FAILED, INTERRUPTED, legal
 from .documenting import docs
 from .grading import debug, grade
+from .previewing import preview
 
 
 class _Commands(click.Group):
@@ -64,5 +65,5 @@ def main(context: click.Context, home: Path | None) -> None:
     context.obj = home
 
 
-for command in (grade, debug, build, simulate, audit, new, quiz, docs):
+for command in (grade, debug, build, simulate, audit, new, quiz, docs, preview):
     main.add_command(command)
