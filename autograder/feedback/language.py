@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .assignment import LANGUAGES
 from .chinese import MESSAGES
@@ -42,15 +42,15 @@ class Language:
     def __init__(self, name: str = "en", words: Mapping[str, str] | None = None) -> None:
         self.name = name
         self._exact: dict[str, str] = {}
-        patterns: list[tuple[int, re.Pattern[str], str]] = []
-        if name == "zh":
-            for pattern, translation in {**(words or {}), **MESSAGES}.items():
-                if _HOLE.search(pattern):
-                    patterns.append(_compiled(pattern, translation))
+        patterns: list[_Pattern] = []
+        for rank, table in enumerate((MESSAGES, words or {}) if name == "zh" else ()):
+            for text, translation in table.items():
+                if _HOLE.search(text):
+                    patterns.append(_compiled(text, translation, rank))
                 else:
-                    self._exact[pattern] = translation
-        # what says most by itself comes first: "{what} is wrong" fits nearly everything
-        self._patterns = [(regex, target) for _, regex, target in sorted(patterns, key=lambda row: -row[0])]
+                    self._exact[text] = translation
+        self._patterns = sorted(patterns, key=lambda pattern: pattern.rank)
+        self._part = lru_cache(maxsize=8192)(self._said)
         self.line = lru_cache(maxsize=4096)(self._line)
 
     def __call__(self, text: str) -> str:
@@ -59,15 +59,21 @@ class Language:
 
     def _line(self, line: str) -> str:
         inner = line.strip(" ")
-        return line.replace(inner, self._said(inner)) if inner else line
+        if not inner:
+            return line
+        said = self._part(inner)
+        return line if said == inner else line.replace(inner, _GAP.sub(" ", said))
 
     def _said(self, text: str) -> str:
+        """A text, or what stood in a hole, without the blanks between Chinese and other letters."""
         if text in self._exact:
             return self._exact[text]
-        for pattern, translation in self._patterns:
-            found = pattern.fullmatch(text)
+        for pattern in self._patterns:
+            found = pattern.regex.fullmatch(text) if pattern.piece in text else None
             if found is not None:
-                return translation.format(**{name: self._said(value) for name, value in found.groupdict().items()})
+                holes = zip(pattern.kinds, found.groups(), strict=True)
+                said = [value if kind in _AS_IT_IS else self._part(value) for kind, value in holes]
+                return "".join(part if isinstance(part, str) else said[part] for part in pattern.target)
         return text
 
     def title(self, thing: Any) -> str:
@@ -82,15 +88,39 @@ class Language:
 ENGLISH = Language()
 
 
-def _compiled(pattern: str, translation: str) -> tuple[int, re.Pattern[str], str]:
-    """How much of a pattern is text, the pattern as a regular expression, and the translation with numbered holes."""
-    parts = _HOLE.split(pattern)
-    texts, names = parts[::2], parts[1::2]
-    groups = [f"(?P<h{number}>{_KINDS.get(name, '.+?')})" for number, name in enumerate(names)]
-    regex = "".join(re.escape(text) + group for text, group in zip(texts, [*groups, ""], strict=True))
-    unnamed = iter(range(len(names)))
-    target = _HOLE.sub(lambda hole: f"{{h{names.index(hole[1]) if hole[1] else next(unnamed)}}}", translation)
-    return sum(map(len, texts)), re.compile(regex), target
+class _Pattern(NamedTuple):
+    """A pattern, ready to be tried.
+
+    ``rank``: the lowest that fits counts. ``piece``: its longest piece of text; what does not hold it does not fit.
+    ``target``: the translation, texts and numbers of holes in turn.
+    """
+
+    rank: tuple[int, int]
+    piece: str
+    regex: re.Pattern[str]
+    kinds: tuple[str, ...]
+    target: tuple[str | int, ...]
+
+
+def _compiled(text: str, translation: str, rank: int) -> _Pattern:
+    """A pattern, and what it is in the other language, with the same holes in any order.
+
+    First what the student's code raised: "ValueError: the state is wrong" are not our words. Then our sentences, then
+    the tests' words in them; and what says most by itself first, since "{what} is wrong" fits nearly everything.
+    """
+    parts = _HOLE.split(text)
+    texts, names = parts[::2], tuple(parts[1::2])
+    kinds = tuple(name.rstrip("0123456789") for name in names)
+    groups = [f"({_KINDS.get(kind, '.+?')})" for kind in kinds]
+    regex = "".join(re.escape(piece) + group for piece, group in zip(texts, [*groups, ""], strict=True))
+    weight = sum(map(len, texts)) + _WEIGHT * sum(kind in _KINDS and kind != "kind" for kind in kinds)
+    unnamed = iter([number for number, name in enumerate(names) if not name])
+    target = [
+        part if number % 2 == 0 else names.index(part) if part else next(unnamed)
+        for number, part in enumerate(_HOLE.split(translation))
+    ]
+    order = (-1 if "error" in kinds else rank, -weight)
+    return _Pattern(order, max(texts, key=len), re.compile(regex), kinds, tuple(target))
 
 
 # A hole of this name takes what fits only: "3 of 4 cases" is no name followed by a word.
@@ -103,7 +133,15 @@ _KINDS = {
     "name": r"[\w.\-]+",
     "shape": r"\([\d, ]*\)",
     "index": r"\[[\d, ]*\]",
+    "path": r"\[.*\]",
+    "dtype": r"\S+|\[\(.*\)\]",
+    "kind": r"[A-Za-z_]\w*",
+    "error": r"[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Iteration|Warning)",
 }
+_WEIGHT = 10  # in letters, of a hole that does not take everything
+_AS_IT_IS = frozenset({"raw", "error", "n", "m", "k", "number", "where", "shape", "index", "path", "dtype"})
+_CHINESE = r"[\u4e00-\u9fff]"
+_GAP = re.compile(rf"(?<={_CHINESE})(?=[\w(\['\"<+-])|(?<=[\w)\]'\">%])(?={_CHINESE})", re.ASCII)
 
 
 def chosen(asked: str | None = None, default: str = "en") -> str:
@@ -131,6 +169,11 @@ def words_in(folders: Iterable[Path]) -> dict[str, str]:
             told = tomllib.loads((folder / WORDS).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
             continue
-        for table in told.values():
-            words.update({key: value for key, value in table.items() if isinstance(value, str)})
+        for table in (table for table in told.values() if isinstance(table, dict)):
+            words.update({key: value for key, value in table.items() if _is_translation(key, value)})
     return words
+
+
+def _is_translation(text: str, translation: object) -> bool:
+    """Whether both sides have the same holes."""
+    return isinstance(translation, str) and sorted(_HOLE.findall(text)) == sorted(_HOLE.findall(translation))
