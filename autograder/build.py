@@ -85,6 +85,8 @@ class Built:
         blank: a sample with the stubs.
         items: how many there are.
         stubs: how many functions students fill in.
+        version: of handout and zip, as in assignment.toml.
+        seconds: what a run may take on the platform.
         shared: lines of solutions that also stand in given code, one text each.
         notes: what the instructor must know.
     """
@@ -98,6 +100,8 @@ class Built:
     blank: Sample
     items: int
     stubs: int
+    version: str
+    seconds: float
     shared: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
@@ -143,6 +147,8 @@ def build(root: Path, out: Path, secret: bytes | None = None, hints: Mapping[str
         blank=Sample(_zip(out / "sample-blank.zip", blank), waived, assignment.points),
         items=len(assignment.items),
         stubs=sum(member.content.count(b"raise NotImplementedError(") for member in blank.values()),
+        version=assignment.version,
+        seconds=assignment.budgets.platform,
         shared=tuple(shared),
         notes=_notes(root, secret),
     )

@@ -176,7 +176,6 @@ def _half(root: Path, assignment: Assignment, place: Path, lang: str, key: dict[
     A mistake counts when the local checks tell its hint. Where none does, the last one that was tried stays.
     """
     order = list(assignment.by_slug)
-    blank = package_members(root, assignment, (), **key)
     middle = order[(len(order) - 1) // 2]
     known = _candidates(root, assignment)
     slug, words, package = middle, "", package_members(root, assignment, _until(order, middle), **key)
@@ -197,7 +196,7 @@ def _half(root: Path, assignment: Assignment, place: Path, lang: str, key: dict[
     broken = _broken(assignment, slug)
     if broken:
         path = f"{assignment.package}/{broken}"
-        package[path] = Member(blank[path].content + BROKEN)
+        package[path] = Member(package[path].content + BROKEN)
         words += f", {broken} does not parse"
     _fill(place, package, assignment)
     return f"solved up to {assignment.by_slug[slug].number}{words}"
@@ -223,10 +222,11 @@ def _candidates(root: Path, assignment: Assignment) -> list[Mistake]:
 
 
 def _broken(assignment: Assignment, slug: str) -> str:
-    """The first program whose items all come later; "" where there is none."""
+    """The first program whose items all come later, else another program; "" where there is none."""
     order = list(assignment.by_slug)
-    for file in (name for name in assignment.files if name.endswith(".py")):
-        places = [order.index(item.slug) for item in assignment.items if item.file == file]
-        if places and min(places) > order.index(slug):
-            return file
-    return ""
+    programs: dict[str, int] = {}
+    for place, item in enumerate(assignment.items):
+        if item.file.endswith(".py") and item.file != assignment.by_slug[slug].file:
+            programs.setdefault(item.file, place)
+    later = [file for file, place in programs.items() if place > order.index(slug)]
+    return next(iter([*later, *programs]), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -83,9 +84,11 @@ def print_results(results: dict[str, Any], only: Sequence[str], verbose: bool) -
 def print_built(built: Any) -> None:
     """What was made, what to know, and what to do with it."""
     same = {True: "as before", False: "changed"}
-    click.echo(
-        f"handout   {built.handout_files} files, {built.stubs} stubs in {built.items} items; {same[built.handout_same]}"
-    )
+    points, bonus = built.solved.points, built.solved.score - built.solved.points
+    extra = f" and a bonus of {bonus:g}" if bonus else ""
+    click.echo(f"assignment  {built.items} items, {points:g} points{extra}, version {built.version}")
+    click.echo(f"handout     {built.handout_files} files, {built.stubs} stubs; {same[built.handout_same]}")
+    click.echo("            searched: no solution, no hidden test and no known mistake is in it")
     for artifact in (built.handout_zip, built.autograder_zip, built.solved.artifact, built.blank.artifact):
         size = f"{artifact.files} files, {artifact.size / 1000:.0f} kB"
         click.echo(f"{artifact.path.name:20s} {size:20s} sha256 {artifact.sha256[:12]}  {same[artifact.same]}")
@@ -95,7 +98,18 @@ def print_built(built: Any) -> None:
             click.echo(f"  {line}")
     for note in built.notes:
         click.echo(f"NOTE: {note}")
-    click.echo("next:  1. Gradescope, Configure Autograder: upload " + str(built.autograder_zip.path))
-    for number, sample in enumerate((built.solved, built.blank), start=2):
-        expected = f"{sample.score:g}/{sample.points:g}"
-        click.echo(f"       {number}. Test Autograder with {sample.artifact.path.name}: expect {expected}")
+    for number, step in enumerate(_steps(built, points, bool(bonus)), start=1):
+        click.echo(f"{'next:' if number == 1 else '':6s} {number}. {step}")
+
+
+def _steps(built: Any, points: float, bonus: bool) -> Iterator[str]:
+    """What to do on Gradescope, which has no programming interface for it, and after that."""
+    top = "; the bonus comes on top" if bonus else ""
+    minutes = math.ceil(built.seconds / 60)
+    yield f"Gradescope: make a Programming Assignment of {points:g} points{top}"
+    yield f"its Settings: let a run take {minutes} minutes or more"
+    yield f"its Configure Autograder: upload {built.autograder_zip.path}, and wait until the image is built"
+    for sample in (built.solved, built.blank):
+        yield f"Test Autograder: upload {sample.artifact.path}, expect {sample.score:g}/{sample.points:g}"
+    yield f"see it as students will: autograder preview {built.handout_zip.path}"
+    yield f"give {built.handout_zip.path} to students"

@@ -23,6 +23,7 @@ from autograder.build import (
     package_members,
     submission_members,
 )
+from autograder.cli.printing import print_built
 from autograder.feedback.assignment import load_assignment
 from autograder.feedback.errors import InputError
 from autograder.secret import DEVELOPMENT, secret_of
@@ -165,6 +166,25 @@ def test_bonus_and_waived_items_count_in_the_expected_scores(root):
     built = build(root, root / "dist")
     assert (built.solved.score, built.solved.points) == (4.5, 3)
     assert (built.blank.score, built.blank.points) == (3, 3)
+
+
+def test_what_is_printed_ends_with_the_steps_on_the_platform(root, capsys, monkeypatch):
+    """What to upload, what each sample must get, and what the assignment has to be worth there."""
+    toy.edit(root, "assignment.toml", "points = 1.5\n", "points = 1.5\nbonus = true\n")
+    monkeypatch.chdir(root)
+    print_built(build(root, Path("dist"), TERM))
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "assignment  2 items, 3 points and a bonus of 1.5, version 7.1"
+    assert [line[:6] for line in printed[-7:]] == ["next: ", *["      "] * 6]
+    assert [line[7:] for line in printed[-7:]] == [
+        "1. Gradescope: make a Programming Assignment of 3 points; the bonus comes on top",
+        "2. its Settings: let a run take 10 minutes or more",
+        "3. its Configure Autograder: upload dist/autograder.zip, and wait until the image is built",
+        "4. Test Autograder: upload dist/sample-solved.zip, expect 4.5/3",
+        "5. Test Autograder: upload dist/sample-blank.zip, expect 0/3",
+        "6. see it as students will: autograder preview dist/handout.zip",
+        "7. give dist/handout.zip to students",
+    ]
 
 
 def test_a_build_says_whether_anything_changed(root):
