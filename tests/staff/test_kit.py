@@ -212,6 +212,17 @@ def test_files_of_windows_editors_are_checked_and_handed_in(tmp_path: Path, edit
 
 
 @pytest.mark.parametrize("editor", EDITORS)
+def test_an_older_stub_of_windows_editors_is_noticed(tmp_path: Path, editor: str) -> None:
+    """The line with the handout's version is read whatever stands before and behind it."""
+    folder = pocket(tmp_path / "h", None)
+    path = folder / "pocket" / "alpha.py"
+    older = path.read_bytes().replace(b"# Handout version 1\n", b"# Handout version 0.9\n")
+    path.write_bytes(EDITORS[editor](older))
+    graded = run_and_read(folder, POCKET, items=["double"])
+    assert "alpha.py began as a stub of version 0.9, graded is version 1" in graded.output
+
+
+@pytest.mark.parametrize("editor", EDITORS)
 def test_a_stub_of_windows_editors_is_found(tmp_path: Path, editor: str) -> None:
     """Where to start is a line of the file as the editor counts them."""
     folder = pocket(tmp_path / "h")
