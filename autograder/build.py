@@ -22,12 +22,13 @@ from .archive import Member, check_members, read_tree, write_tree, write_zip
 from .feedback import shares
 from .feedback.assignment import Assignment, load_assignment
 from .feedback.errors import InputError
+from .feedback.language import WORDS
 from .leaks import scan
 from .pages import render
 from .regions import StripError, find_regions
 from .secret import DEVELOPMENT, MIN_LENGTH, NAME
 from .strip import stamp, strip, without_tests
-from .switches import assignment_text, needs_torch, pins, setup_text
+from .switches import assignment_text, needs_torch, pins, setup_text, words_text
 from .variants import choose, load_variants, refuse_elsewhere
 from .weights import public_shares
 
@@ -338,7 +339,12 @@ def _tests(root: Path, folder: str, under: str, assignment: Assignment) -> dict[
             path = f"{folder}/{name.removeprefix(under + '/')}"
             text = without_tests(member.content.decode("utf-8"), path, assignment.dropped)
             members[name] = Member(text.encode("utf-8"))
-    return {name: member for name, member in members.items() if member.content}
+    left = {name: member for name, member in members.items() if member.content}
+    words = f"{under}/{WORDS}"
+    if words in left and assignment.dropped:
+        tests = {Path(name).name: left[name].content.decode("utf-8") for name in left if name.endswith(".py")}
+        left[words] = Member(words_text(left[words].content.decode("utf-8"), tests).encode("utf-8"))
+    return left
 
 
 def _shares(root: Path, assignment: Assignment, public: Mapping[str, Member]) -> Member:

@@ -1,18 +1,25 @@
 """What is left of the files that travel when parts or items are switched off: no trace of what nobody has to do.
 
 Trusted side; pure; imports ``feedback`` only. Python files and pages are cut by ``strip`` and ``pages``, this cuts the
-rest: assignment.toml itself, the pins, and of setup.sh what installs PyTorch where no part needs it.
+rest: assignment.toml itself, the pins, the words of tests, and of setup.sh what installs PyTorch where none needs it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from .feedback.assignment import Assignment, read_assignment
 from .feedback.errors import InputError
+from .feedback.language import pieces_of
+
+if sys.version_info >= (3, 11):
+    import tomllib  # novm
+else:
+    import tomli as tomllib
 
 _TABLE = re.compile(r"\[+\s*([\w.]+)\s*\]+\s*(?:#.*)?")
 _KEY = re.compile(r"""\s*["']?([^"'=]+?)["']?\s*=""")
@@ -77,6 +84,27 @@ def setup_text(text: str, assignment: Assignment) -> str:
     if inside:
         raise InputError(f"setup.sh: no {_END} at the end")
     return "".join(kept)
+
+
+def words_text(text: str, tests: Mapping[str, str]) -> str:
+    """A file of words without the entries, a line each, whose English stands in none of these tests.
+
+    What is raised is said by the package, and stays.
+
+    Args:
+        text: the file.
+        tests: the test files that are left, name -> text.
+    """
+    said = "\n".join(tests.values())
+
+    def stays(line: str) -> bool:
+        if line.startswith("# test_"):
+            return line[2:].strip() in tests
+        if not line.startswith(('"', "'")) or line.startswith('"{error}'):
+            return True
+        return all(piece in said for key in tomllib.loads(line) for piece in pieces_of(key))
+
+    return "".join(line for line in text.splitlines(keepends=True) if stays(line))
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:

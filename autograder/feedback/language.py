@@ -88,6 +88,11 @@ class Language:
 ENGLISH = Language()
 
 
+def pieces_of(pattern: str) -> list[str]:
+    """The texts between the holes of a pattern."""
+    return _HOLE.split(pattern)[::2]
+
+
 class _Pattern(NamedTuple):
     """A pattern, ready to be tried.
 
