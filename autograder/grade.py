@@ -192,7 +192,7 @@ def _older_stubs(assignment: Assignment, staging: Path, taken: Taken) -> list[st
     """A line for each file that was made from another version of the handout."""
     lines = []
     for name in (name for name in taken.files if name.endswith(".py")):
-        source = (staging / "submission" / assignment.package / name).read_text(encoding="utf-8-sig", errors="replace")
+        source = (staging / "submission" / assignment.package / name).read_text(encoding="utf-8", errors="replace")
         version = stamp_of(source)
         if version is not None and version != assignment.version:
             lines.append(
