@@ -388,8 +388,10 @@ in_image() {
   say "installing packages"
   install "$venv" -r requirements.txt || give_up "$venv"
   # BEGIN PYTORCH
-  install "$venv" pip || give_up "$venv" # an old one downloads everything in a dry run
-  install_torch "$venv"
+  if [[ -e requirements-torch.txt ]]; then
+    install "$venv" pip || give_up "$venv" # an old one downloads everything in a dry run
+    install_torch "$venv"
+  fi
   # END PYTORCH
   # compiled now, since the grader may not write here later
   "$venv/bin/python" -I -m compileall -q autograder || die "this zip does not fit $python ($version): build it again with autograder build"

@@ -126,7 +126,7 @@ def pdf(book: Book, links: Links, font: str) -> bytes:
             (folder / place).write_bytes(content)
         try:
             made: bytes = typst.compile(
-                main, root=folder, format="pdf", timestamp=0, ignore_system_fonts=not font, package_path=folder
+                main, root=folder, format="pdf", ignore_system_fonts=not font, package_path=folder
             )
         except typst.TypstError as error:
             raise InputError(_complaint(error, book)) from None

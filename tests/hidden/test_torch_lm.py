@@ -280,6 +280,8 @@ def test_module_goes_on_from_its_state(student, reference, rng, check):
 def test_module_has_the_parameters_of_part_4(student, check):
     """V = 56, d = 32, H = 64: 11,640 numbers, with one bias for the state and one for the logits."""
     model = student.torch_lm.VanillaRNNLM(56, 32, 64)
+    logits, _ = check.unpack(model(student.tensor(np.array([[1, 5, 3]]))), 2, "logits and state")
+    check.array(logits, "the logits", (1, 3, 56))
     check.equal(sorted(student.torch_tools.grads(model)), sorted(FIELDS), "the names of the parameters")
     sizes = [int(np.size(array)) for array in model.state_dict().values()]
     check.equal(sum(sizes), 11_640, "the number of parameters")
