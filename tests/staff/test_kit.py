@@ -286,6 +286,16 @@ def test_the_readme_names_every_file_that_is_handed_in(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", READMES)
+def test_the_readme_has_a_row_for_each_part(name: str) -> None:
+    """With number and title as check.py says them, and the page to read."""
+    text = (KIT / name).read_text(encoding="utf-8")
+    for part in load_assignment(ROOT / "assignment.toml").parts:
+        title = part.title_zh if name.endswith(".zh.md") else part.title
+        start = rf"\| {part.number} {re.escape(title)} \| \[writeup/{part.number}-[^|]+"
+        assert re.search(rf"^{start}\| .* \| <!-- with {part.slug} -->$", text, flags=re.MULTILINE), title
+
+
+@pytest.mark.parametrize("name", READMES)
 def test_without_its_part_the_readme_is_silent_about_pytorch(name: str) -> None:
     """What is switched off leaves no trace."""
     text = (ROOT / "assignment.toml").read_text(encoding="utf-8")
