@@ -109,7 +109,9 @@ _ENDINGS = {
         "{name}.py 无法导入：{text}（评分系统的 Python 是 {raw}）"
     ),
     "{name}.py has no {name2}: was it renamed or deleted?": "{name}.py 里没有 {name2}：是改名了，还是删掉了？",
-    "your code calls {raw} (item {number}), which is not written yet": "你的代码调用了 {raw}（第 {number} 题），它还没有写",
+    "your code calls {raw} (item {number}), which is not written yet": (
+        "你的代码调用了 {raw}（第 {number} 题），它还没有写"
+    ),
     "should raise {raw}": "应当抛出 {raw}",
     "this does not hold": "这一点不成立",
     "the test cannot work with what your code gave ({raw})": "测试无法使用你的代码给出的结果（{raw}）",
