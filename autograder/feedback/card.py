@@ -62,16 +62,16 @@ class Told:
             out.line(line)
 
 
-def failure_text(case: Case, outcome: Outcome, again: bool = False) -> str:
+def failure_text(case: Case, outcome: Outcome, again: bool = False, say: Language = ENGLISH) -> str:
     """The few lines that pytest shows for a test that did not pass; ``again``: its message was shown before."""
     if outcome.state == scores.CANNOT_IMPORT and again:
-        return "as above: " + outcome.message.partition("\n")[0]
+        return say("as above: " + outcome.message.partition("\n")[0])
     if outcome.state == scores.NOT_STARTED:
-        return f"not started: {outcome.message}" if outcome.message else "not started"
+        return say(f"not started: {outcome.message}" if outcome.message else "not started")
     if outcome.state == scores.GRADER_ERROR:
-        return f"grader error (not your code): {outcome.detail}"
-    hint = f"hint: {outcome.hint}" if outcome.hint else ""
-    return "\n".join(part for part in (case.title, outcome.message, hint) if part)
+        return say(f"grader error (not your code): {outcome.detail}")
+    hint = say(f"hint: {outcome.hint}") if outcome.hint else ""
+    return "\n".join(part for part in (say.sentence(case.title), say(outcome.message), hint) if part)
 
 
 def write(out: Writer, assignment: Assignment, rows: Sequence[ItemScore], seed: int, say: Language = ENGLISH) -> None:

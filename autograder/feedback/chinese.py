@@ -22,7 +22,6 @@ _VALUES = {
     "a plain value": "普通的值",
     "a list or an array": "列表或数组",
     "True or False": "True 或 False",
-    "a handle": "对象",
     "an object": "对象",
     "the result": "结果",
     "the gradient": "梯度",
@@ -213,8 +212,8 @@ _FRONT = {
     "then run:": "然后运行：",
     "hand in:  {raw}": "提交：{raw}",
     "all {n} local checks pass; grading uses new inputs": "本地的 {n} 项检查全部通过；评分时用的是新的输入",
-    "{n} of their {number} points are graded only there, on inputs that nobody has seen": (
-        "这些题共 {number} 分，其中 {n} 分只在那里、用谁也没见过的输入给出"
+    "they stand for {number} of {k} points; the rest is given in grading, on new inputs": (
+        "它们相当于 {k} 分中的 {number} 分；其余的在评分时给出，用的是新的输入"
     ),
     "interrupted": "被中断",
     "interrupted in {raw}": "在 {raw} 处被中断",
@@ -223,6 +222,7 @@ _FRONT = {
         "已写好 {name}（{n} kB）。请把这个文件上传到 Gradescope。"
     ),
     "left out: {raw}": "没有放进去：{raw}",
+    "is empty": "是空的",
     "has {n} kB; at most {m} kB are taken": "有 {n} kB；最多只收 {m} kB",
     "is not there: its items get no points": "不在：相关的题目没有分数",
     "{number} kB, ok": "{number} kB，可以",
@@ -302,9 +302,9 @@ _HEADING = {
     "{name} is missing; there is one in {raw}/, where nobody looks for it": (
         "缺少 {name}；{raw}/ 里有一个，但不会去那里找"
     ),
-    "{files} was not used: {reason}": "没有使用 {files}：{reason}",
-    "{files} were not used: {reason}": "没有使用 {files}：{reason}",
-    "{files} and {n} more": "{files} 和另外 {n} 个",
+    "{raw} was not used: {reason}": "没有使用 {raw}：{reason}",
+    "{raw} and {raw2} were not used: {reason}": "没有使用 {raw} 和 {raw2}：{reason}",
+    "{raw} and {n} more were not used: {reason}": "没有使用 {raw} 和另外 {n} 个：{reason}",
     "and {n} more": "还有 {n} 条",
     "{raw} was left out: its name leads out of the archive": "没有收 {raw}：它的名字指到压缩包外面去了",
     "{raw} was left out: it lies more than {n} folders deep": "没有收 {raw}：它在 {n} 层以上的文件夹里",
@@ -322,7 +322,7 @@ _HEADING = {
     "and on your machine it hides the library {name}; rename it": "而且在你的机器上它挡住了库 {name}；请改名",
 }
 
-# Why a file cannot be taken; its name stands before it, or in a column of its own.
+# Why a file cannot be taken; its name stands before it.
 _UNUSABLE = {
     "is empty": "是空的",
     "is a link; hand in the file itself": "是链接；请交文件本身",
@@ -353,6 +353,5 @@ MESSAGES: dict[str, str] = {
     **_FRONT,
     **_ROWS,
     **_HEADING,
-    **_UNUSABLE,
     **{f"{{name}} {text}": f"{{name}} {said}" for text, said in _UNUSABLE.items()},
 }

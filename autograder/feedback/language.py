@@ -80,6 +80,10 @@ class Language:
         """The title of an item, a part or the assignment."""
         return str(thing.title_zh if self.name == "zh" else thing.title)
 
+    def sentence(self, text: str) -> str:
+        """A text of a test's author: as a whole it is translated, or not at all. No pattern is about it."""
+        return self._exact.get(text, text)
+
     def hint(self, text: str, text_zh: str) -> str:
         """The one of two texts that is in this language."""
         return text_zh if self.name == "zh" and text_zh else text

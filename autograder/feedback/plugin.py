@@ -304,7 +304,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if outcome.state not in (scores.PASSED, scores.SKIPPED):
         traced = error is not None and outcome.state != scores.NOT_STARTED and item.config.get_verbosity() > 0
         shown = replace(outcome, hint="") if outcome.hint in session.said else outcome  # a hint is said once
-        told = session.language(card.failure_text(case, shown, again=outcome.message in session.said))
+        told = card.failure_text(case, shown, outcome.message in session.said, session.language)
         session.said |= {outcome.message, outcome.hint}
         report.longrepr = card.Told(f"{told}\n\n{report.longreprtext}" if traced else told)  # type: ignore[assignment]
         report.outcome = "failed"

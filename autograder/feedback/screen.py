@@ -108,7 +108,7 @@ class Screen:
         say = self._say
         message = "grader error, not your code" if outcome.state == scores.GRADER_ERROR else outcome.message
         if outcome.state != scores.CANNOT_IMPORT:
-            yield say(case.title)
+            yield say.sentence(case.title) + ("" if message not in said else f" ({say('as above')})")
         if message not in said:
             said.add(message)
             for line in say(message).splitlines():
@@ -169,7 +169,7 @@ class Screen:
         items = [row.item for row in rows if not row.item.bonus] or [row.item for row in rows]
         points = sum(item.points for item in items)
         local = sum(item.points * self._shares.get(item.slug, 0.0) for item in items)
-        text = f"{points - local:.0f} of their {points:g} points are graded only there, on inputs that nobody has seen"
+        text = f"they stand for {local:.1f} of {points:g} points; the rest is given in grading, on new inputs"
         yield self._say(text), ""
 
     def _next(self, rows: Sequence[ItemScore]) -> Iterator[Line]:
@@ -197,8 +197,9 @@ class Screen:
         """Where the function is that the first message is about."""
         for _, outcome in wrong:
             named, frames = _WHERE.match(outcome.message), _FRAME.findall(outcome.message)
-            if frames:
-                return ":".join(frames[-1])
+            own = [place for place in frames if place[0].rpartition("/")[2] in self._assignment.files]
+            if own:
+                return ":".join(own[-1])
             if named is not None:
                 return function_place(self._package, named[1])
         return ""
@@ -225,7 +226,7 @@ def record(row: ItemScore, say: Language) -> dict[str, Any]:
         "checks": [
             {
                 "name": case.name,
-                "title": say(case.title),
+                "title": say.sentence(case.title),
                 "state": outcome.state,
                 "message": say(outcome.message),
                 "hint": outcome.hint,

@@ -46,10 +46,11 @@ def test_solutions_get_every_point() -> None:
 
 
 def test_blank_gets_none_and_nothing_looks_like_an_error(tmp_path: Path) -> None:
-    """The stubs get 0; every row says that it is not started, and shows no error."""
-    run = run_and_read(write_submission(tmp_path / "blank", ROOT, solved=False))
+    """The stubs get 0; every row says that it is not started, and shows no error. An item of each file."""
+    tried = list({item.file: item.slug for item in ASSIGNMENT.items}.values())
+    run = run_and_read(write_submission(tmp_path / "blank", ROOT, solved=False), items=tried)
     assert run.total == 0
-    assert set(run.states.values()) == {scores.NOT_STARTED}
+    assert {run.states[slug] for slug in tried} == {scores.NOT_STARTED}
     assert not run.failed
     for word in ("Traceback", "Error", "[x]"):
         assert word not in run.text
