@@ -130,7 +130,8 @@ def entry_trials(sources: Sources, reached: Mapping[str, frozenset[str]]) -> Ite
     for mistake in sources.mistakes:
         yield _entry("mistakes", mistake, sources, reached, frozenset(mistake.items) & everything)
     for attack in sources.attacks:
-        tests = attacks.chosen_tests(attack, reached, slugs) if reached else ()
+        heavy = {item.slug for item in sources.assignment.items if item.torch}
+        tests = attacks.chosen_tests(attack, reached, slugs, heavy) if reached else ()
         tried = frozenset(slugs[test] for test in tests if test in slugs)
         loses = frozenset(attack.loses)
         yield Trial("attacks", attack.id, lambda: sources.solved, loses, tests=tests, tried=tried, attack=attack)
