@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import locale
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from autograder.feedback import language
 from autograder.feedback.assignment import Item
 from autograder.feedback.errors import InputError
 from autograder.feedback.language import ENGLISH, VARIABLE, WORDS, Language, chosen, words_in
@@ -143,7 +144,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A machine that says nothing of its language."""
     for name in (VARIABLE, "LC_ALL", "LC_MESSAGES", "LANG"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(language.sys, "platform", "linux")
+    monkeypatch.setattr(sys, "platform", "linux")
     return monkeypatch
 
 
@@ -173,8 +174,8 @@ def test_who_asks_is_heard_first(machine: pytest.MonkeyPatch) -> None:
     assert chosen("en") == "en"
     machine.delenv(VARIABLE)
     assert chosen(None, "zh") == "zh"
-    machine.setattr(language.sys, "platform", "win32")
-    machine.setattr(language.locale, "getlocale", lambda: ("Chinese (Simplified)_China", "936"))
+    machine.setattr(sys, "platform", "win32")
+    machine.setattr(locale, "getlocale", lambda: ("Chinese (Simplified)_China", "936"))
     assert chosen() == "zh"
 
 
