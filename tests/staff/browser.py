@@ -28,7 +28,7 @@ from typing import Any
 
 import pytest
 
-INSTALL = "apt-get install -y chromium"  # as README.md has it
+INSTALL = "apt-get update && apt-get install -y chromium"  # as README.md has it
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 OPTIONS = (
     *("--headless=new", "--remote-debugging-pipe", "--disable-gpu", "--hide-scrollbars", "--mute-audio"),
