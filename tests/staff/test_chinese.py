@@ -11,6 +11,7 @@ import ast
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -28,6 +29,10 @@ from autograder.feedback.errors import CheckFailed
 from autograder.feedback.front import EXAMPLES as HELP
 from autograder.feedback.language import WORDS, Language, pieces_of, words_in
 from autograder.proof.catalogue import load_mistakes
+from autograder.proof.rehearsal import Rehearsal
+from autograder.proof.trials import Sources
+from autograder.secret import DEVELOPMENT
+from autograder.variants import home_of
 from tests.staff.runs import ROOT
 
 if sys.version_info >= (3, 11):
@@ -45,7 +50,9 @@ ENGLISH = frozenset(
     not of on once one only or other should so such than that the their them then there these they this those to too
     two very was were what when where whether which who whose why will with without would you your""".split()
 )
-AS_IT_IS = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`|\b(?:log )?[PpS]\([^()]*\)|\(out, in\)|(?:pytest|python) .*")
+AS_IT_IS = re.compile(
+    r"\"[^\"]*\"|'[^']*'|`[^`]*`|\b(?:log )?[PpS]\([^()]*\)|\(out, in\)|(?:pytest|python) .*|\w+Error: .*"
+)
 
 
 def left_in_english(text: str) -> list[str]:
@@ -783,6 +790,27 @@ def test_words_of_hidden_tests_stay_with_them() -> None:
     assert set(public["titles"]) & (titles(HIDDEN) - titles(PUBLIC)) == set()
 
 
+PLAYED = ("paper_ngrams", "add_k", "linear", "tape_backward", "tbptt", "dual_numbers")
+
+
+def test_what_students_are_told_is_chinese() -> None:
+    """Whole messages, as the tests of six items make them of a known mistake each."""
+    assignment = load_assignment(ROOT / "assignment.toml")
+    sources = Sources(ROOT, assignment, DEVELOPMENT)
+    say = Language("zh", words_in([PUBLIC, HIDDEN]))
+    lines: set[str] = set()
+    with home_of(ROOT, assignment, DEVELOPMENT) as home, closing(Rehearsal(home, DEVELOPMENT)) as rehearsal:
+        for slug in PLAYED:
+            mistake = next(mistake for mistake in sources.mistakes if slug in mistake.items)
+            played = rehearsal.play(sources.applied(mistake), items=(slug,))
+            told = [line for case in played.cases for line in case.message.splitlines()]
+            assert told, mistake.id
+            lines.update(told)
+    raised = re.compile(r"\w+: .*")  # by the student's code
+    assert [line for line in sorted(lines) if not CHINESE.search(say(line)) and not raised.fullmatch(line)] == []
+    assert [said for said in map(say, sorted(lines)) if left_in_english(said)] == []
+
+
 # --- titles, hints ----------------------------------------------------------------------------------------------
 
 
@@ -797,5 +825,6 @@ def test_every_hint_is_chinese() -> None:
 def test_every_title_of_the_assignment_is_chinese() -> None:
     """Of parts and items."""
     assignment = load_assignment(ROOT / "assignment.toml")
-    for thing in (assignment, *assignment.parts, *assignment.items):
-        assert CHINESE.search(thing.title_zh) or thing.title_zh == thing.title == "Softmax", thing.title
+    titles: list[tuple[str, str]] = [(assignment.title, assignment.title_zh)]
+    titles += [(thing.title, thing.title_zh) for thing in (*assignment.parts, *assignment.items)]
+    assert [title for title, title_zh in titles if not CHINESE.search(title_zh)] == ["Softmax"]

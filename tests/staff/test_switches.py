@@ -8,7 +8,7 @@ import pytest
 
 from autograder.feedback.assignment import Assignment, read_assignment
 from autograder.feedback.errors import InputError
-from autograder.switches import assignment_text, pins, setup_text
+from autograder.switches import assignment_text, pins, setup_text, words_text
 
 HEAD = """# About powers.
 [assignment]
@@ -125,3 +125,30 @@ def test_wrong_marks_are_refused(text: str, problem: str) -> None:
     """With the line."""
     with pytest.raises(InputError, match=problem):
         setup_text(text, read(ON))
+
+
+WORDS = """# Words.
+
+[titles]
+# test_ops.py
+"Squares." = "平方。"
+# test_deep.py
+'The "root".' = "根。"
+
+[whats]
+"the square of {n}" = "{n} 的平方"
+"the root of {n}" = "{n} 的根"
+
+[raised]
+"{error}: no root" = "{error}：没有根"
+"""
+
+
+def test_words_of_tests_that_are_left() -> None:
+    """An entry goes when no test says it any more, and the name of a file that has gone; what is raised stays."""
+    tests = {"test_ops.py": '"""Squares."""\nf"the square of {3}"\n', "test_deep.py": "'The \"root\".', 'the root of '"}
+    assert words_text(WORDS, tests) == WORDS
+    del tests["test_deep.py"]
+    left = words_text(WORDS, tests)
+    gone = ["# test_deep.py", '\'The "root".\' = "根。"', '"the root of {n}" = "{n} 的根"']
+    assert left.splitlines() == [line for line in WORDS.splitlines() if line not in gone]
