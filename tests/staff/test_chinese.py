@@ -51,7 +51,7 @@ ENGLISH = frozenset(
     two very was were what when where whether which who whose why will with without would you your""".split()
 )
 AS_IT_IS = re.compile(
-    r"\"[^\"]*\"|'[^']*'|`[^`]*`|\b(?:log )?[PpS]\([^()]*\)|\(out, in\)|(?:pytest|python) .*|\w+Error: .*"
+    r"\"[^\"]*\"|'[^']*'|`[^`]*`|\b(?:log )?[PpS]\([^()]*\)|\(out, in\)|(?:pytest|python) .*|\w+Error[:\uff1a].*"
 )
 
 
