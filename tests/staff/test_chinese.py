@@ -369,6 +369,8 @@ NOT_SAID: dict[str, list[str]] = {
     ],
     "feedback/front.py": [
         HELP,
+        # in English, since the console cannot show the other language
+        "check.py: this console cannot show {}; set PYTHONIOENCODING=utf-8 in it (Windows: chcp 65001, too)",
         "check.py: {}",
         "Python {}, numpy {}",
         " in {}",
