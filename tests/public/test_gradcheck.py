@@ -58,6 +58,17 @@ def test_x_is_put_back_after_an_exception(student, check, patience):
     check.equal(student.get(x).tolist(), values.tolist(), "x afterwards")
 
 
+@item("numerical_gradient")
+@weight(0.5)
+def test_differences_at_a_view(student, check):
+    """x may be a view, a transpose say: its entries do not lie one after the other in memory."""
+    values = np.array([[1.0, 2.0, 3.0], [5.0, 7.0, 11.0]])
+    x, f = student.put(values), student.testing.Polynomial([(1.0, [1, 1, 0, 0, 0, 0]), (1.0, [0, 0, 2, 0, 0, 0])])
+    got = student.testing.at_transpose(student.gradcheck.numerical_gradient, f, x)  # rows 1 5, 2 7, 3 11
+    check.close(got, np.array([[5.0, 1.0], [4.0, 0.0], [0.0, 0.0]]), "the gradient of x00 x01 + x10^2", rtol=1e-8)
+    check.equal(student.get(x).tolist(), values.tolist(), "x afterwards")
+
+
 # --- check_module
 
 
