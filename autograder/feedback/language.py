@@ -2,8 +2,9 @@
 
 Messages are put together in many places, some of them in another process, which nobody trusts and which need not know
 the reader's language. So it is the finished line that is read: a table says what each pattern of ours is in the other
-language, ``{what} should be a number, not {other}`` for example, and what stands in the braces is read in the same way.
-What no pattern fits stays as it is: names, numbers, and the words of Python itself.
+language, ``{what} should be a number, not {other}`` for example, and what stands in the braces is read in the same way,
+but for what the student's code said itself, ``{raw}``. What no pattern fits stays as it is: names, numbers, and the
+words of Python itself.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+SAMPLE = {"en": "a", "zh": "\u4e2d"}  # what a console must be able to show
 VARIABLE = "AUTOGRADER_LANG"
 WORDS = "words.zh.toml"  # beside the tests: what their own words are in Chinese
 _HOLE = re.compile(r"\{(\w*)\}")
@@ -36,7 +38,7 @@ class Language:
 
     Args:
         name: one of ``assignment.LANGUAGES``.
-        words: patterns of the tests, pattern -> translation, before those of this package.
+        words: patterns of the tests, pattern -> translation, beside those of this package.
     """
 
     def __init__(self, name: str = "en", words: Mapping[str, str] | None = None) -> None:
