@@ -25,6 +25,7 @@ from ..feedback.errors import GraderError, InputError
 from ..grade import Graded, grade
 from ..host import Host
 from ..proof.catalogue import SOLUTIONS, Mistake, apply, load_mistakes
+from .picture import picture, plain
 
 BLANK, HALF, DONE = "blank", "half-done", "done"
 VIEWS = (BLANK, HALF, DONE)
@@ -102,13 +103,15 @@ def preview(
                 about = "everything solved"
                 _fill(place, package_members(root, assignment, None, **key), assignment)
             tell(f"{name}: python {FRONT}")
-            checked = run_front(place, "--lang", lang)
+            shown = run_front(place, "--lang", lang, colours=True)
+            checked = plain(shown)
             tell(f"{name}: python {FRONT} submit")
             submitted = run_front(place, "submit", "--lang", lang)
             tell(f"{name}: grading")
             results = folder / name / "results.json"
             graded = grade(place / SUBMISSION, root, results=results, secret=secret, host=host)
-            for file, text in (("check.txt", checked), ("submit.txt", submitted)):
+            svg = picture(shown, f"python {FRONT}")
+            for file, text in (("check.txt", checked), ("submit.txt", submitted), ("check.svg", svg)):
                 (folder / name / file).write_text(text, encoding="utf-8")
             yield View(name, about, place, checked, submitted, graded)
     finally:
@@ -134,15 +137,20 @@ def unpack(handout: Path, into: Path) -> Path:
     return found[0]
 
 
-def run_front(place: Path, *arguments: str) -> str:
+def run_front(place: Path, *arguments: str, colours: bool = False) -> str:
     """What ``python check.py`` prints, run as on a machine of its own: no settings of this process hold there.
+
+    Args:
+        place: the unpacked handout.
+        arguments: of the command.
+        colours: as on a terminal.
 
     Raises:
         InputError: it had nothing to check, for the reason that it gives.
         GraderError: it did not come to an end.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
-    environment.update(PYTHONIOENCODING="utf-8", PYTHONDONTWRITEBYTECODE="1")
+    environment.update(PYTHONIOENCODING="utf-8", PYTHONDONTWRITEBYTECODE="1", FORCE_COLOR="1" if colours else "")
     try:
         done = subprocess.run(
             [sys.executable, FRONT, *arguments],

@@ -57,7 +57,7 @@ def preview(
                 _print(view)
                 failed = failed or view.graded.failed
     if keep is not None:
-        click.echo(f"kept in {keep}: for each view the handout, check.txt, submit.txt and results.json")
+        click.echo(f"kept in {keep}: for each view the handout, check.txt, check.svg, submit.txt and results.json")
     if failed:
         click.echo("autograder: the grader itself failed in part", err=True)
         sys.exit(GRADER_FAILED)

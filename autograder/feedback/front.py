@@ -33,7 +33,7 @@ from .shares import shares_in
 EXAMPLES = """examples:
   python check.py                     everything
   python check.py --item 2.4          one item, by its number or its name
-  python check.py --item linear -v    with the trace of what your code raised
+  python check.py --item 2.4 -v       with the trace of what your code raised
   python check.py --watch             again after each save
   python check.py submit              checks your files and makes submission.zip
 """
@@ -64,7 +64,11 @@ def main(home: Path, arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         assignment = load_assignment(home / "assignment.toml")
-        say = Language(language.chosen(options.lang, assignment.language), language.words_in([home / "tests"]))
+        lang = language.chosen(options.lang, assignment.language)
+        if not _can_show(language.SAMPLE[lang]):
+            print(f"check.py: this console cannot show {lang}: chcp 65001 and PYTHONIOENCODING=utf-8 help on Windows")
+            lang = "en"
+        say = Language(lang, language.words_in([home / "tests"]))
         for name in options.item:
             find_item(assignment, name)
         if options.watch:
@@ -87,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("command", nargs="?", choices=["submit"], help="make submission.zip")
-    parser.add_argument("--item", action="append", default=[], metavar="ITEM", help="only this item: 2.4, or linear")
+    parser.add_argument("--item", action="append", default=[], metavar="ITEM", help="only this item, by number or name")
     parser.add_argument("--seed", type=int, default=0, help="other inputs for the checks that draw them (default: 0)")
     parser.add_argument("--lang", choices=LANGUAGES, help="English or Chinese (default: this machine's)")
     parser.add_argument("--watch", action="store_true", help="check again whenever a file of yours is saved")
@@ -233,8 +237,17 @@ _COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1"}
 
 
 def _print(line: str, colour: str) -> None:
-    coloured = colour and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    print(f"\x1b[{_COLOURS[colour]}m{line}\x1b[0m" if coloured else line)
+    wanted = os.environ.get("FORCE_COLOR") or (sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    print(f"\x1b[{_COLOURS[colour]}m{line}\x1b[0m" if colour and wanted else line)
+
+
+def _can_show(text: str) -> bool:
+    """Whether the console's encoding has these characters."""
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def _survive_the_console() -> None:

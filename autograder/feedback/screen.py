@@ -61,11 +61,15 @@ class Screen:
         """
         say = self._say
         yield f"{say.title(self._assignment)}    {say('local checks')}, {heading}    {seconds:.1f} s", "bold"
-        broken: set[str] = set()
+        broken: dict[str, list[ItemScore]] = {}
         for row in rows:
-            if row.state not in _QUIET:
+            if row.state == scores.CANNOT_IMPORT:
+                broken.setdefault(row.item.file, []).append(row)
+        for row in rows:
+            alike = broken.get(row.item.file, [row])
+            if row.state not in _QUIET and (row is alike[0] or row.state != scores.CANNOT_IMPORT):
                 yield "", ""
-                yield from self._failing(row, traces, broken)
+                yield from self._failing(row, traces, alike if row is alike[0] else [row])
         yield "", ""
         for part in self._assignment.parts:
             inside = [row for row in rows if row.item.part == part.slug]
@@ -73,19 +77,17 @@ class Screen:
                 yield from self._part(part, inside, single)
         yield from self._end(rows, single)
 
-    def _failing(self, row: ItemScore, traces: Mapping[tuple[str, str, str], str], broken: set[str]) -> Iterator[Line]:
-        """One item of which something is wrong: a line for the item, then check by check."""
+    def _failing(
+        self, row: ItemScore, traces: Mapping[tuple[str, str, str], str], alike: Sequence[ItemScore]
+    ) -> Iterator[Line]:
+        """What is wrong with an item, or with all items of a broken file: a line for them, then check by check."""
         say, item = self._say, row.item
         wrong = [(case, outcome) for case, outcome in row.cases if outcome.state not in _QUIET]
         place = self._place(wrong)
         mark = _MARKS.get(row.state, "[x]") if row.state != scores.WAITING else "[ ]"
         colour = "yellow" if row.state in (scores.WAITING, scores.UNFINISHED) else "red"
-        yield f"{mark} {item.number} {say.title(item)}    {say(row.label)}{f'    {place}' if place else ''}", colour
-        if row.state == scores.CANNOT_IMPORT and item.file in broken:
-            yield f"    {say('as above')}", ""
-            return
-        if row.state == scores.CANNOT_IMPORT:
-            broken.add(item.file)
+        names = [f"{item.number} {say.title(item)}", *(other.item.number for other in alike[1:])]
+        yield f"{mark} {', '.join(names)}    {say(row.label)}{f'    {place}' if place else ''}", colour
         said: set[str] = set()
         for case, outcome in self._told(wrong):
             for line in self._check(case, outcome, said):

@@ -110,12 +110,12 @@ def test_evaluate_counts_each_prediction_once(student, check):
 
 @item("evaluate")
 @weight(1.5)
-@pytest.mark.parametrize("training", [True, False], ids=["in-training", "not-in-training"])
-def test_evaluate_and_the_mode(student, check, training):
+@pytest.mark.parametrize("mode", [True, False], ids=["in-training", "not-in-training"])
+def test_evaluate_and_the_mode(student, check, mode):
     """Dropout is off meanwhile, nothing is recorded, and afterwards the model is in the mode in which it came."""
     model = student.torch_testing.Table(np.zeros((2, 2)), [0.0, log(3)], dropout=1.0)
-    model.train(training)
+    model.train(mode)
     got = student.torch_lm.evaluate(model, student.testing.as_generator(batches(student)))
     check.close(got, (4 * log(4 / 3) + log(4)) / 5, "the mean cross-entropy without dropout")
     check.that(not any(call["recorded"] for call in model.calls), "a graph was recorded during evaluation")
-    check.equal(model.training, training, "model.training afterwards")
+    check.equal(model.training, mode, "model.training afterwards")

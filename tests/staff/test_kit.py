@@ -137,7 +137,7 @@ def test_the_notebook_shows_an_item_as_a_table(handout: Path, tmp_path: Path, pl
     "arguments", [("--item", "1.1"), ("--item", "1.1", "-v"), ("--help",)], ids=["check", "verbose", "help"]
 )
 def test_an_old_console_shows_what_it_can(mine: Path, arguments: tuple[str, ...], lang: str) -> None:
-    """Also what student code says in Chinese; what the console cannot show is a question mark, and all else stands."""
+    """What student code says in Chinese is question marks; feedback in Chinese becomes English, which says why."""
     path = mine / "lm" / "ngram.py"
     wrong = path.read_text(encoding="utf-8").replace("raise NotImplementedError(", 'raise ValueError("错了", ')
     path.write_text(wrong, encoding="utf-8")
@@ -160,7 +160,8 @@ def test_an_old_console_shows_what_it_can(mine: Path, arguments: tuple[str, ...]
         assert "[x] 1.1 " in shown
         assert "ValueError" in shown
         assert "python check.py --item 1.1" in shown
-        assert ("failed" in shown) is (lang == "en")
+        assert "failed" in shown
+        assert ("this console cannot show zh" in shown) is (lang == "zh")
         assert "??" in shown
 
 
