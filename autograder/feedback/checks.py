@@ -156,7 +156,7 @@ class Check:
     def unpack(self, got: Any, count: int, what: str = "the result") -> tuple[Any, ...]:
         """The parts of a tuple or list of ``count`` values."""
         __tracebackhide__ = True
-        wanted = f"a tuple of {count} values"
+        wanted = f"a tuple or list of {count} values"
         if type(got) not in (tuple, list):
             self._refuse_handles(got, what, wanted)
             raise CheckFailed(self._name(f"{what} should be {wanted}, not {article(got)}"), f"got {short(got)}")
@@ -291,14 +291,16 @@ class Check:
         size, limit, kind = float(error[worst]), allowed, "error"
         if scale:
             size, limit, kind = size / scale, allowed / scale, "relative error"
+        of = " of the largest entry" if scale and error.size > 1 else ""
+        kind = "error" if of else kind
         lines = [f"{what}: {entries}" if want.ndim else f"{what} is wrong"]
         if self._hidden:
-            lines.append(f"  {kind} about {size:.0e}, allowed {limit:.0e}")
+            lines.append(f"  {kind} about {size:.0e}{of}, allowed {limit:.0e}")
         else:
             if want.ndim:
                 lines.append(f"  shape {have.shape} {have.dtype}, as expected")
             lines.append(f"  {place}got {_number(have[worst], 7)}    expected {_number(want[worst], 7)}")
-            lines.append(f"  {kind} {size:.1e}, allowed {limit:.0e}")
+            lines.append(f"  {kind} {size:.1e}{of}, allowed {limit:.0e}")
         factor = _common_factor(have, want)
         if factor == -1:
             lines.append("  every entry has the wrong sign")

@@ -238,9 +238,14 @@ WRONG: list[tuple[str, Any, Any, str]] = [
         "entries",
         np.array([0.25, 0.5, 0.75, 1.0]),
         np.array([0.25, 0.4, -0.25, 1.0]),
-        "it: 2 of 4 entries are wrong\n  worst at [2]    got 0.75    expected -0.25\n  relative error 1.0e+00, allowed",
+        "worst at [2]    got 0.75    expected -0.25\n  error 1.0e+00 of the largest entry, allowed",
     ),
-    ("one-wrong-entry", np.array([1.0]), np.array([2.0]), "it: 1 of 1 entry is wrong\n  worst at [0]"),
+    (
+        "one-wrong-entry",
+        np.array([1.0]),
+        np.array([2.0]),
+        "it: 1 of 1 entry is wrong\n  shape (1,) float64, as expected\n  worst at [0]",
+    ),
     ("worst-of-two-axes", np.array([[1.0, 2.0], [4.0, 4.0]]), np.array([[1.0, 2.0], [3.0, 4.0]]), "worst at [1, 0]"),
     ("instead-of-zero", 1e-3, 0.0, "it is wrong\n  got 0.001    expected 0\n  error 1.0e-03, allowed 1e-12"),
     ("integers", np.array([1, 2, 3]), np.array([1, 2, 5]), "worst at [2]    got 3    expected 5"),
@@ -274,7 +279,7 @@ HIDDEN = [
         "entries",
         np.array([1.0, 2.0]),
         np.array([1.0, 3.0]),
-        "it: 1 of 2 entries is wrong\n  relative error about 3e-01, ",
+        "it: 1 of 2 entries is wrong\n  error about 3e-01 of the largest entry, ",
     ),
     ("instead-of-zero", 1e-3, 0.0, "it is wrong\n  error about 1e-03, allowed 1e-12"),
     ("nan", NAN, 0.5, "it should not be NaN"),
@@ -659,13 +664,13 @@ def test_unpack_gives_the_parts(got: Any) -> None:
 @pytest.mark.parametrize(
     ("got", "text"),
     [
-        (None, "it should be a tuple of 2 values, not None"),
-        (3, "it should be a tuple of 2 values, not an int"),
-        ("ab", "it should be a tuple of 2 values, not a str"),
-        ({1, 2}, "it should be a tuple of 2 values, not a set"),
-        (np.ones(2), "it should be a tuple of 2 values, not an array of shape (2,)"),
-        ((1,), "it should be a tuple of 2 values, not of 1"),
-        ([1, 2, 3], "it should be a tuple of 2 values, not of 3"),
+        (None, "it should be a tuple or list of 2 values, not None"),
+        (3, "it should be a tuple or list of 2 values, not an int"),
+        ("ab", "it should be a tuple or list of 2 values, not a str"),
+        ({1, 2}, "it should be a tuple or list of 2 values, not a set"),
+        (np.ones(2), "it should be a tuple or list of 2 values, not an array of shape (2,)"),
+        ((1,), "it should be a tuple or list of 2 values, not of 1"),
+        ([1, 2, 3], "it should be a tuple or list of 2 values, not of 3"),
     ],
     ids=["none", "int", "text", "set", "array", "short", "long"],
 )
@@ -717,7 +722,7 @@ REFUSING: list[tuple[str, Callable[[Check, Any], object], str]] = [
     (
         "unpack",
         lambda check, handle: check.unpack(handle, 2, "it"),
-        "it should be a tuple of 2 values, not a Model",
+        "it should be a tuple or list of 2 values, not a Model",
     ),
 ]
 
@@ -782,11 +787,15 @@ def test_gradient_accepts_the_right_one() -> None:
 
 
 BAD_GRADIENTS = [
-    ("sign", -RIGHT_GRADIENT, "relative error 2.0e+00"),
-    ("factor-two", 2 * RIGHT_GRADIENT, "relative error 1.0e+00"),
-    ("mean", RIGHT_GRADIENT / 4, "relative error 7.5e-01"),
+    ("sign", -RIGHT_GRADIENT, "error 2.0e+00 of the largest entry"),
+    ("factor-two", 2 * RIGHT_GRADIENT, "error 1.0e+00 of the largest entry"),
+    ("mean", RIGHT_GRADIENT / 4, "error 7.5e-01 of the largest entry"),
     ("no-upstream", RIGHT_GRADIENT / UPSTREAM, "entries are wrong"),
-    ("one-entry-off", RIGHT_GRADIENT + np.array([0, 1e-4, 0, 0]), "1 of 4 entries is wrong\n  worst at [1]"),
+    (
+        "one-entry-off",
+        RIGHT_GRADIENT + np.array([0, 1e-4, 0, 0]),
+        "1 of 4 entries is wrong\n  shape (4,) float64, as expected\n  worst at [1]",
+    ),
     ("summed", RIGHT_GRADIENT.sum(), "should be an array of shape (4,), not a single number"),
     ("column", RIGHT_GRADIENT[:, None], "should have shape (4,), not (4, 1)"),
 ]
@@ -821,3 +830,12 @@ def test_module_gradient(mini: Student, name: str, text: str) -> None:
     with pytest.raises(CheckFailed) as caught:
         check.module_gradient(module, sigmoid, inputs)
     assert str(caught.value).startswith(text)
+
+
+def test_what_all_entries_have_in_common_is_said() -> None:
+    """One factor, or the wrong sign; of scattered errors and of zeros nothing is said."""
+    want = np.array([0.5, -2.0, 4.0])
+    assert "every entry is 0.25 times what is expected" in message(lambda check: check.close(want / 4, want))
+    assert "every entry has the wrong sign" in message(lambda check: check.close(-want, want))
+    for got in (want + 1, want * np.array([2, 2, 3]), 0 * want):
+        assert "every entry" not in message(lambda check, got=got: check.close(got, want))

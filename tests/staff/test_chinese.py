@@ -104,7 +104,7 @@ EXAMPLES: dict[str, str] = {
         the result: 2 members too many, such as 3
     """,
     "feedback/wording.py": """
-        the result should be a tuple of 3 values, not an array of shape (3,)
+        the result should be a tuple or list of 3 values, not an array of shape (3,)
     """,
     "feedback/verdict.py": """
         ngram.py cannot be imported: ValueError: x
