@@ -141,6 +141,19 @@ def test_tbptt_of_padded_sentences(student, reference, rng, check):
 
 
 @item("tbptt")
+def test_tbptt_takes_the_state_through_what_does_not_count(student, reference, rng, check):
+    """The mask says what counts in the loss; the state goes on all the same, also where a chunk ends with False."""
+    arrays, (inputs, targets, mask) = parameters(rng), batch(rng, 3, 9)
+    mask[0, 2], mask[1, 4:6], mask[2, 5:7] = False, False, False
+    params, _ = there(student, arrays)
+    chunks = student.rnn.tbptt(inputs, targets, mask, params, 3)
+    right = reference.rnn.tbptt(inputs, targets, mask, reference.types.RNNParams(**arrays), 3)
+    for number, expected in enumerate(right, start=1):
+        check_chunk(student, check, chunks, expected, number)
+    check_end(student, check, chunks)
+
+
+@item("tbptt")
 @weight(1.5)
 def test_tbptt_changes_nothing(student, reference, rng, check):
     """Words, mask, parameters and h0 are afterwards what they were before, and a second run has the same chunks."""

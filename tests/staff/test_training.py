@@ -253,11 +253,12 @@ def test_an_epoch_of_training(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "lm.train", "--epochs", "1", "--out", str(tmp_path / "w.npz")]
     run = subprocess.run(command, cwd=ROOT / "solutions", env=environment, capture_output=True, text=True, check=True)
     first, _, epoch, *_, last = run.stdout.splitlines()
-    number, loss, perplexity, *agreement = map(float, epoch.split())
+    number, loss, perplexity, gap, *agreement = map(float, epoch.split())
     assert first == "11,640 parameters"
     assert number == 1
     assert 1.1 < loss < 1.35
     assert 2.77 < perplexity < 2.94
+    assert 0.08 < gap < 0.18
     assert len(agreement) == 7
     assert agreement[0] > 0.99
     assert agreement[1] > 0.75
@@ -279,6 +280,23 @@ def test_the_command_writes_a_file_to_hand_in(
     assert str(tmp_path / "a.npz") in "".join(lines)
     assert weights.load_weights(tmp_path / "a.npz").W_hh.shape == (8, 8)
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_one_can_train_without_the_item_agreement(
+    tmp_path: Path, data: corpus.Splits, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where it is not written yet there are dashes in its place, a line that says why, and a file to hand in."""
+
+    def not_started(*arguments: Any) -> float:
+        raise NotImplementedError("agreement: agreement_accuracy")
+
+    monkeypatch.setattr(train, "splits", lambda: corpus.Splits(data.train[:64], data.val[:50], data.test[:50]))
+    monkeypatch.setattr(train, "agreement_accuracy", not_started)
+    assert train.main(["--epochs", "1", "--hidden", "8", "--out", str(tmp_path / "w.npz")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].split()[-7:] == ["-"] * 7
+    assert "item agreement of part 1" in lines[3]
+    assert (tmp_path / "w.npz").exists()
 
 
 # --- the model that was trained: figures of the lecture, and bands around them --------------------------------------
