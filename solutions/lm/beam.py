@@ -29,7 +29,8 @@ def beam_search(
 
     Args:
         step: ``step(word, state) -> (logits, state)`` as in ``generate``: logits (V,) of what follows after one more
-            word; they may be large, and may hold -inf, but not only. The state that was passed is left as it is.
+            word; they may be large, and may hold -inf, but at least one logit other than those of ``<pad>`` and
+            ``<s>`` is finite. The state that was passed is left as it is.
         start: the state before ``<s>``, the first word that is read.
         k: the width of the beam, at least 1.
         max_len: the largest number of words, ``</s>`` not counted; at least 1.

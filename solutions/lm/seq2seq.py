@@ -39,7 +39,7 @@ class Seq2Seq(nn.Module):
         """Read the source sentences, from a state of zeros, in the order of their words.
 
         Args:
-            source: (B, S), ids, padded on the right with whatever ids.
+            source: (B, S), ids, padded on the right with any ids of the vocabulary.
             mask: (B, S), bool; True for words, False for padding. Each sentence has at least one word.
 
         Returns:
@@ -85,7 +85,7 @@ class Seq2Seq(nn.Module):
 
         Args:
             source, source_mask, inputs: as in ``forward``.
-            targets: (B, T), ids of the target words and ``</s>``, padded with whatever ids.
+            targets: (B, T), ids of the target words and ``</s>``, padded with any ids of the vocabulary.
             mask: (B, T), bool; False for padding, with at least one True.
 
         Returns:

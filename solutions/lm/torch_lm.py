@@ -140,7 +140,10 @@ def train_step(
             ``clip_by_global_norm`` and that of ``torch.nn.utils.clip_grad_norm_`` are both right.
 
     Returns:
-        The loss before the step, a float: the mean cross-entropy in nats of the predictions where the mask is True.
+        The loss before the step: the mean cross-entropy in nats of the predictions where the mask is True. A float, on
+        which no graph hangs.
+
+    Whether the model is in training mode is the caller's business; a step does not change it.
 
     Common trap: ``backward`` adds to the gradients that are there.
     """
@@ -173,10 +176,11 @@ def train_chunks(
         max_norm: as in ``train_step``.
 
     Returns:
-        The loss of each chunk before its step: the mean over its own predictions, in nats.
+        The loss of each chunk before its step: the mean over its own predictions, in nats; floats.
 
     The first chunk starts with the state None, each other one with the state that the chunk before it ended with. No
     gradient goes back into an earlier chunk. A state is a tensor, a tuple of tensors or None: ``map_state`` knows.
+    The model stays in the mode, training or not, in which it came.
 
     Common trap: a state that was carried along still hangs on the graph of the chunk before.
     """

@@ -28,7 +28,7 @@ def check_found(check, got, expected):
 
 
 @item("beam_search")
-@weight(2)
+@weight(1.5)
 @pytest.mark.parametrize(
     ("k", "expected"),
     [
@@ -45,15 +45,15 @@ def test_widths(student, check, k, expected):
 
 
 @item("beam_search")
-@weight(2)
+@weight(1.5)
 @pytest.mark.parametrize(
     ("alpha", "expected"),
-    [(0.0, [([], 0.5), ([3, 4], 0.3)]), (1.0, [([3, 4], 0.3), ([], 0.5)])],
+    [(0.0, [([], 0.5), ([3, 4], 0.2)]), (1.0, [([3, 4], 0.2), ([], 0.5)])],
     ids=["log-p", "per-prediction"],
 )
 def test_length(student, check, alpha, expected):
-    """The empty sentence is one prediction, </s>; two words and </s> are three: 0.5 against the cube root of 0.3."""
-    table = {(1,): [9.0, 9.0, *np.log([0.5, 0.3, 0.2])], (1, 3): [9.0, 9.0, -INF, -INF, 0.0]}
+    """The empty sentence is one prediction, </s>; two words and </s> are three: 0.5 against the cube root of 0.2."""
+    table = {(1,): [9.0, 9.0, *np.log([0.5, 0.3, 0.2])], (1, 3): [9.0, 9.0, -INF, *np.log([1 / 3, 2 / 3])]}
     step = student.testing.StepTable(table, END)
     check_found(check, student.beam.beam_search(step, (), 2, 4, alpha), expected)
 
@@ -63,3 +63,61 @@ def test_sentences_that_do_not_end(student, check):
     """After max_len words a sentence counts as it is; one that was finished before is in the list as well."""
     step = student.testing.StepTable({}, [9.0, 9.0, *np.log([0.25, 0.75])])
     check_found(check, student.beam.beam_search(step, (), 2, 2), [([3, 3], 9 / 16), ([], 1 / 4)])
+
+
+@item("beam_search")
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (
+            {
+                (1,): [9.0, 9.0, -INF, *np.log([0.6, 0.4])],
+                (1, 3): [9.0, 9.0, *np.log([0.05, 0.5, 0.45])],
+                (1, 4): [9.0, 9.0, *np.log([0.5, 0.3, 0.2])],
+            },
+            [([3, 3], 0.3), ([3, 4], 0.27)],
+        ),
+        (
+            {
+                (1,): [9.0, 9.0, np.log(0.4), np.log(0.6), -INF],
+                (1, 3): [9.0, 9.0, -INF, *np.log([0.6, 0.4])],
+                (1, 3, 3): [9.0, 9.0, *np.log([0.3, 0.3, 0.4])],
+            },
+            [([], 0.4), ([3, 4], 0.24)],
+        ),
+    ],
+    ids=["both-of-one-beginning", "beside-a-finished-one"],
+)
+def test_which_two_live(student, check, table, expected):
+    """Two are kept of all candidates together; one that is finished does not take the place of one that lives."""
+    check_found(check, student.beam.beam_search(student.testing.StepTable(table, END), (), 2, 3), expected)
+
+
+@item("beam_search")
+def test_when_it_is_over(student, check):
+    """No sooner than it is certain that nothing better comes, for the largest length that can be reached; no later."""
+    table = {
+        (1,): [9.0, 9.0, *np.log([0.5, 0.5]), -INF],
+        (1, 3): [9.0, 9.0, np.log(0.6), -INF, np.log(0.4)],
+        (1, 3, 4): [9.0, 9.0, -INF, -INF, 0.0],
+    }
+    step = student.testing.StepTable(table, END)
+    check_found(check, student.beam.beam_search(step, (), 2, 5, 1.0), [([3, 4, 4], 0.2), ([3], 0.3)])
+    step = student.testing.StepTable({}, [9.0, 9.0, *np.log([0.6, 0.4])])
+    check_found(check, student.beam.beam_search(step, (), 2, 50), [([], 0.6), ([3], 0.24)])
+    check.equal(len(step.asked), 2, "how often the model was asked")
+
+
+@item("beam_search")
+def test_equal_ones_and_large_logits(student, check):
+    """Of equal ones the lower ids come first, whichever beginning was the likelier; e^1000 is never computed."""
+    table = {
+        (1,): [9.0, 9.0, -INF, -60.0, 0.0],
+        (1, 3): [9.0, 9.0, -INF, -INF, 0.0],
+        (1, 4): [9.0, 9.0, -INF, -60.0, 0.0],
+    }
+    step = student.testing.StepTable(table)
+    expected = [([4, 4], 1.0), ([3, 4], np.exp(-60.0)), ([4, 3], np.exp(-60.0))]
+    check_found(check, student.beam.beam_search(step, (), 3, 2), expected)
+    step = student.testing.StepTable({}, [9.0, 9.0, 1000.0, 1000.0 + np.log(4)])
+    check_found(check, student.beam.beam_search(step, (), 2, 1), [([3], 0.8), ([], 0.2)])

@@ -109,3 +109,14 @@ def test_loss_by_hand(student, check):
     targets, mask = np.array([[1, 1, 1], [0, 0, 0]]), np.array([[True] * 3, [True, False, False]])
     got = model.loss(*map(student.tensor, (source, source > 0, inputs, targets, mask)))
     check.close(got, (np.log(4) + 3 * np.log(4 / 3)) / 4, "the loss")
+
+
+@item("seq2seq")
+def test_the_loss_reaches_the_words_that_were_read(student, rng, check):
+    """After backward the embeddings of the source words have a gradient, those of the padding and of others none."""
+    source, inputs, targets = np.array([[3, 5, 0], [5, 1, 2]]), np.array([[1, 2], [1, 4]]), np.array([[2, 3], [4, 3]])
+    arrays = (source, np.array([[True, True, False], [True] * 3]), inputs, targets, np.ones((2, 2), dtype=bool))
+    got = student.torch_testing.run_loss(random_model(student, rng), *map(student.tensor, arrays))["E_x.weight"]
+    check.that(got is not None, "the gradient by E_x.weight is missing: nothing leads back to the encoder")
+    moved = np.abs(check.array(got, "the gradient by E_x.weight", (7, 3))).max(axis=1) > 1e-12
+    check.equal(np.flatnonzero(moved).tolist(), [1, 2, 3, 5], "the words whose embeddings have a gradient")

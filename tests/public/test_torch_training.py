@@ -48,8 +48,10 @@ def test_train_step_clips(student, check, max_norm, factor):
     table[3] = [0, 50, 0, 0]  # after word 3 the model is sure of word 1
     model = student.torch_testing.Table(table, ZEROS)
     batch = tensors(student, [[3]], [[2]], [[True]])
-    loss = student.torch_lm.train_step(model, student.torch_testing.NotingSGD(model, 1.0), *batch, max_norm)
+    arguments = model, student.torch_testing.NotingSGD(model, 1.0), *batch, max_norm
+    loss, on_a_graph = student.torch_testing.returned(student.torch_lm.train_step, *arguments)
     check.close(loss, 50.0, "the loss before the step")
+    check.that(not on_a_graph, "the loss should be a float: the whole graph hangs on a tensor")
     # exactly max/norm and max/(norm + 1e-6) are both right
     check.close(model.bias, factor * np.array([0.0, -1.0, 1.0, 0.0]), "bias after a step with lr 1", rtol=1e-5)
 
@@ -59,9 +61,10 @@ def test_train_step_clips(student, check, max_norm, factor):
 
 @item("train_chunks")
 @weight(1.5)
-def test_train_chunks_carries_the_state(student, check):
+@pytest.mark.parametrize("as_tuple", [False, True], ids=["a-tensor", "a-tuple"])
+def test_train_chunks_carries_the_state(student, check, as_tuple):
     """The second chunk starts with the state that the first one ended with; the last one is shorter."""
-    model = student.torch_testing.Echo(np.eye(2), [0.5])
+    model = student.torch_testing.Echo(np.eye(2), [0.5], as_tuple)
     optimiser = student.torch_testing.NotingSGD(model, 0.0)
     words = tensors(student, [[0, 1, 1]], [[1, 1, 0]])
     losses = student.torch_lm.train_chunks(model, optimiser, *words, 2, NO_LIMIT)
@@ -86,6 +89,20 @@ def test_train_chunks_cuts_the_gradient(student, check):
         # p - onehot(1) is (1/2, -1/2); the rate is in the first state once, in the second one twice
         right = np.array([0.5, -0.5]) * (1 + 2) / 2
         check.close(gradients["rate"], right, f"the gradient by rate in chunk {number}")
+
+
+@item("train_chunks")
+def test_train_chunks_clips(student, check):
+    """A gradient of norm 2 is scaled to 1.5 in each chunk; the state of this model is None."""
+    table = TABLE.copy()
+    table[3] = [0, 50, 0, 0]  # as above
+    model = student.torch_testing.Table(table, ZEROS)
+    optimiser = student.torch_testing.NotingSGD(model, 0.0)
+    student.torch_lm.train_chunks(model, optimiser, *tensors(student, [[3, 3]], [[2, 2]]), 1, 1.5)
+    check.that(len(optimiser.gradients) == 2, "there should be one step of the optimiser for each chunk")
+    for number, gradients in enumerate(optimiser.gradients, start=1):
+        right = np.array([0.0, 0.75, -0.75, 0.0])
+        check.close(gradients["bias"], right, f"the gradient by bias in chunk {number}", rtol=1e-5)
 
 
 # --- evaluate
@@ -119,3 +136,6 @@ def test_evaluate_and_the_mode(student, check, mode):
     check.close(got, (4 * log(4 / 3) + log(4)) / 5, "the mean cross-entropy without dropout")
     check.that(not any(call["recorded"] for call in model.calls), "a graph was recorded during evaluation")
     check.equal(model.training, mode, "model.training afterwards")
+    still = student.torch.is_grad_enabled()
+    student.torch.set_grad_enabled(True)  # for the tests that follow
+    check.equal(still, True, "torch.is_grad_enabled() afterwards")
