@@ -98,6 +98,7 @@ class Isolated:
     collected: bool = True
     unwritten: str = ""  # why results.json is not up to date
     lost: set[str] = field(default_factory=set)  # items of which a test did not pass
+    known: results.Known = field(default_factory=dict)
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -182,7 +183,7 @@ class Isolated:
         )
         leaderboard = graded.leaderboard if graded is not None else {}
         say = graded.language if graded is not None else Language(self.assignment.language)
-        return results.document(rows, heading, leaderboard, time.monotonic() - self.began, say)
+        return results.document(rows, heading, leaderboard, time.monotonic() - self.began, say, self.known)
 
     def isolation(self) -> dict[str, Any]:
         """What the workers did, as plain data."""

@@ -60,6 +60,7 @@ class GradedSession:
         self.open_reference: Callable[[], Student] = self._open_reference_inline
         self.current: Student | None = None
         self._reference: Reference | None = None
+        self._sheet = scores.ScoreSheet(assignment)
 
     @property
     def reference(self) -> Reference:
@@ -86,7 +87,7 @@ class GradedSession:
 
     def item_scores(self) -> list[scores.ItemScore]:
         """The score of every item as things stand."""
-        return scores.score_items(self.assignment, self.cases.values(), self.outcomes)
+        return self._sheet.rows(self.cases.values(), self.outcomes)
 
     @contextmanager
     def _open_inline(self, item: Item) -> Iterator[Student]:

@@ -15,6 +15,7 @@ from autograder.feedback.scores import (
     UNFINISHED,
     WAITING,
     Outcome,
+    ScoreSheet,
     public_shares,
     score_items,
 )
@@ -191,3 +192,18 @@ def test_names_of_cases() -> None:
     """test_function[case], or the function alone."""
     assert case("total", "test_a", "small").name == "test_a[small]"
     assert case("total", "test_a").name == "test_a"
+
+
+def test_a_sheet_keeps_the_rows_to_which_nothing_has_happened() -> None:
+    """As the same objects; what has changed, or waits for what has changed, is scored anew and as by itself."""
+    told = assignment(item("total", 4.0), item("scale", 1.0, needs=("total",)), item("free", 1.0))
+    cases = [case("total", "a"), case("total", "b"), case("scale", "c"), case("free", "d")]
+    sheet, outcomes = ScoreSheet(told), {cases[2].key: Outcome(FAILED), cases[3].key: Outcome(PASSED, 1.0)}
+    before = sheet.rows(cases, outcomes)
+    outcomes[cases[0].key] = Outcome(FAILED)
+    after = sheet.rows(cases, outcomes)
+    assert [old is new for old, new in zip(before, after, strict=True)] == [False, False, True]
+    assert after[1].waiting_for == ("1.1",)
+    assert after == score_items(told, cases, outcomes)
+    more = [*cases, case("free", "e")]
+    assert sheet.rows(more, outcomes) == score_items(told, more, outcomes)
