@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .archive import Member, check_members, read_tree, write_tree, write_zip
-from .feedback import shares
+from .feedback import facts
 from .feedback.assignment import Assignment, load_assignment
 from .feedback.errors import InputError
 from .feedback.language import WORDS
@@ -234,7 +234,8 @@ def handout_members(root: Path, assignment: Assignment, secret: bytes = DEVELOPM
                 members[name] = Member(render(member.content.decode("utf-8"), name, assignment).encode("utf-8"))
     pages = {name: member for name, member in pages.items() if member.content}
     tests = _tests(root, "tests/public", "tests", assignment)
-    tests[f"tests/{shares.FILE}"] = _shares(root, assignment, tests)
+    package = package_members(root, assignment, (), secret)
+    tests[f"tests/{facts.FILE}"] = _facts(root, assignment, tests, package)
     written = {**pages, **tests}
     single = {
         "assignment.toml": _edited(root, "assignment.toml", assignment_text, assignment),
@@ -245,7 +246,7 @@ def handout_members(root: Path, assignment: Assignment, secret: bytes = DEVELOPM
     feedback = _folder(root, f"{ENGINE}/feedback", f"{ENGINE}/feedback")
     others = _together(kit, written, single, feedback)
     refuse_elsewhere({name: member.content for name, member in others.items()}, load_variants(root))
-    return _together(others, package_members(root, assignment, (), secret))
+    return _together(others, package)
 
 
 def autograder_members(root: Path, assignment: Assignment, secret: bytes | None = None) -> dict[str, Member]:
@@ -347,14 +348,16 @@ def _tests(root: Path, folder: str, under: str, assignment: Assignment) -> dict[
     return left
 
 
-def _shares(root: Path, assignment: Assignment, public: Mapping[str, Member]) -> Member:
-    """How much of each item its public tests carry."""
+def _facts(root: Path, assignment: Assignment, public: Mapping[str, Member], package: Mapping[str, Member]) -> Member:
+    """What a handout cannot tell by itself."""
     hidden = _tests(root, "tests/hidden", "tests/hidden", assignment)
     sources = [
         [member.content.decode("utf-8") for name, member in members.items() if name.endswith(".py")]
         for members in (public, hidden)
     ]
-    return Member(shares.as_text(public_shares(*sources)).encode("utf-8"))
+    stubs = {file: package[f"{assignment.package}/{file}"] for file in assignment.files if file.endswith(".py")}
+    digests = {file: facts.digest(member.content) for file, member in stubs.items()}
+    return Member(facts.Facts(public_shares(*sources), digests).as_text().encode("utf-8"))
 
 
 def _edited(

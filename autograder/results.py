@@ -25,8 +25,7 @@ from .feedback.scores import Case, ItemScore, Outcome
 SHOWN_TESTS, SHOWN_MESSAGES = 12, 2  # of one row, of one test
 
 
-Known = dict[str, tuple[ItemScore, bool, dict[str, Any]]]
-"""By slug: a row, whether it was final, and its entry in the document."""
+Known = dict[str, tuple[ItemScore, bool, dict[str, Any]]]  # by slug: a row, whether it was final, its entry
 
 
 @dataclass(frozen=True)

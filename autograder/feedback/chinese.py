@@ -106,8 +106,8 @@ _RAISED = {
 
 _ENDINGS = {
     "{name}.py cannot be imported: {text}": "{name}.py 无法导入：{text}",
-    "{name}.py cannot be imported: {text} (the grader's Python is {raw})": (
-        "{name}.py 无法导入：{text}（评分系统的 Python 是 {raw}）"
+    "{name}.py cannot be imported: {text} (read by Python {raw})": (
+        "{name}.py 无法导入：{text}（由 Python {raw} 读取）"
     ),
     "{name}.py has no {name2}: was it renamed or deleted?": "{name}.py 里没有 {name2}：是改名了，还是删掉了？",
     "your code calls {raw} (item {number}), which is not written yet": (

@@ -24,11 +24,11 @@ import pytest
 from . import handing_in, language, scores, screen
 from .assignment import LANGUAGES, Assignment, load_assignment
 from .errors import InputError
+from .facts import facts_in
 from .graded import GradedSession
 from .language import Language
 from .plugin import CASE, SESSION, find_item
 from .scores import ItemScore
-from .shares import shares_in
 
 EXAMPLES = """examples:
   python check.py                     everything
@@ -107,7 +107,7 @@ def _check(home: Path, assignment: Assignment, say: Language, options: argparse.
     if options.json:
         print(json.dumps([screen.record(row, say) for row in found.rows], ensure_ascii=False, indent=1))
     else:
-        view = screen.Screen(home, assignment, say, shares_in(home / "tests"), options.seed)
+        view = screen.Screen(home, assignment, say, facts_in(home / "tests").shares, options.seed)
         heading = f"Python {platform.python_version()}, numpy {_version('numpy')}"
         for line, colour in view.lines(found.rows, heading, found.seconds, found.traces, bool(options.item)):
             _print(line, colour)

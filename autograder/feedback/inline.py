@@ -11,8 +11,10 @@ from pathlib import Path
 from .errors import Late
 from .loading import forget, import_from
 from .patience import OutOfPatienceError, Patience
-from .server import Server
+from .server import Server, load_torch
 from .values import Flat
+
+__all__ = ["InlineLink", "load_torch"]
 
 
 class InlineLink:

@@ -9,7 +9,6 @@ A graded test is one with ``@item`` or with the fixture ``student``. Other tests
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 import sys
 import unittest
@@ -27,8 +26,10 @@ from . import card, language, marks, scores
 from .assignment import Assignment, Item, load_assignment
 from .checks import Check
 from .errors import GraderError, InputError
+from .facts import facts_in
 from .graded import GradedSession, Reference
 from .handles import Student
+from .inline import load_torch
 from .language import Language
 from .patience import Patience
 from .scores import Case, Outcome
@@ -260,8 +261,23 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
     if CASE in item.stash:
         item.config.stash[SESSION].current = None
         marks.clear_values(item.function)  # type: ignore[attr-defined]
-        _skip_without_torch(item.config.stash[SESSION], item.stash[CASE])
+        session, case = item.config.stash[SESSION], item.stash[CASE]
+        _stop_at_an_untouched_stub(session, case, item.path.parent)
+        _skip_without_torch(session, case)
     return (yield)
+
+
+class UntouchedError(Exception):
+    """Nothing need be run: the student's file is as it was handed out."""
+
+
+def _stop_at_an_untouched_stub(session: GradedSession, case: Case, tests: Path) -> None:
+    """A blank handout answers at once, and loads no library for nothing."""
+    if session.inline:
+        package = session.submission / session.assignment.package
+        text = facts_in(tests).stub_of(package, session.assignment.by_slug[case.item].file, case.item)
+        if text is not None:
+            raise UntouchedError(text)
 
 
 def _skip_without_torch(session: GradedSession, case: Case) -> None:
@@ -270,7 +286,7 @@ def _skip_without_torch(session: GradedSession, case: Case) -> None:
         if find_spec("torch") is None:
             part = next(part.number for part in session.assignment.parts if part.torch)
             pytest.skip(f"torch is not installed (needed from part {part} on)")
-        importlib.import_module("torch")  # before the student's time counts: a cold disk may need half a minute
+        load_torch()  # before the student's time counts: a cold disk may need half a minute
 
 
 @pytest.hookimpl(wrapper=True)
@@ -292,7 +308,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     error = call.excinfo.value if call.excinfo is not None else None
     if isinstance(error, (KeyboardInterrupt, pytest.exit.Exception)):
         return report  # type: ignore[return-value]
-    if isinstance(error, pytest.skip.Exception) and call.when == "setup" and session.inline:
+    if isinstance(error, UntouchedError):
+        outcome = Outcome(scores.NOT_STARTED, 0.0, str(error))
+    elif isinstance(error, pytest.skip.Exception) and call.when == "setup" and session.inline:
         outcome = Outcome(scores.SKIPPED, 0.0, f"skipped: {error}")
     elif call.when == "call":
         outcome = outcome_of(session, item, case, error)
@@ -330,7 +348,8 @@ def _without_traceback(config: pytest.Config, graded: bool) -> Iterator[None]:
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str | tuple[str, dict[str, bool]]] | None:
-    state = dict(report.user_properties).get("state") if report.when == "call" else None
+    told = isinstance(report, pytest.TestReport) and report.when != "teardown"
+    state = dict(report.user_properties).get("state") if told else None
     if state == scores.NOT_STARTED:
         return "not started", "-", ("NOT STARTED", {"yellow": True})
     return None

@@ -68,8 +68,7 @@ class Outcome:
     mistakes: tuple[str, ...] = ()
 
 
-Outcomes = Mapping[tuple[str, str, str], Outcome]
-"""By the keys of cases."""
+Outcomes = Mapping[tuple[str, str, str], Outcome]  # by the keys of cases
 
 
 @dataclass(frozen=True)

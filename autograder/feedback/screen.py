@@ -32,12 +32,12 @@ class Screen:
         home: the folder of the handout.
         assignment: what it says.
         say: the language.
-        shares: of each item the part of its weight that the local checks carry; None where nobody knows.
+        shares: of each item the part of its weight that the local checks carry, where that is known.
         seed: of the run, repeated in commands.
     """
 
     def __init__(
-        self, home: Path, assignment: Assignment, say: Language, shares: Mapping[str, float] | None, seed: int
+        self, home: Path, assignment: Assignment, say: Language, shares: Mapping[str, float], seed: int
     ) -> None:
         self._home, self._assignment, self._say, self._shares, self._seed = home, assignment, say, shares, seed
         self._package = home / assignment.package
@@ -166,7 +166,7 @@ class Screen:
 
     def _only_there(self, rows: Sequence[ItemScore]) -> Iterator[Line]:
         """How many points these checks stand for."""
-        if self._shares is None:
+        if not self._shares:
             return
         items = [row.item for row in rows if not row.item.bonus] or [row.item for row in rows]
         points = sum(item.points for item in items)

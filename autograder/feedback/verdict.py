@@ -77,8 +77,8 @@ def _students_error(session: GradedSession, case: Case, error: StudentError, ins
     text = str(error) if ours else f"{error.kind}: {error}"
     place = _places(error)
     if error.importing:
-        if error.kind == "SyntaxError" and not session.inline:
-            text += f" (the grader's Python is {platform.python_version()})"
+        if error.kind == "SyntaxError":
+            text += f" (read by Python {platform.python_version()})"
         return Outcome(scores.CANNOT_IMPORT, 0.0, f"{error.importing}.py cannot be imported: {text}{place}")
     if error.kind == "NotImplementedError":
         return _stub(session, case, str(error))

@@ -438,7 +438,7 @@ def test_the_real_handout_holds_exactly_this(handout):
     public = {f"tests/{path.name}" for path in (ROOT / "tests/public").glob("*.py")}
     assert {name for name in handout if name.startswith("tests/")} - {"tests/words.zh.toml"} == {
         "tests/hints.json",
-        "tests/shares.json",
+        "tests/facts.json",
         *public,
     }
     given = {f"lm/{path.name}" for path in (ROOT / "solutions/lm").glob("*.py")}

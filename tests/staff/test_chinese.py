@@ -108,7 +108,7 @@ EXAMPLES: dict[str, str] = {
     """,
     "feedback/verdict.py": """
         ngram.py cannot be imported: ValueError: x
-        ngram.py cannot be imported: SyntaxError: invalid syntax (the grader's Python is 3.12.1)
+        ngram.py cannot be imported: SyntaxError: invalid syntax (read by Python 3.12.1)
         ngram.py cannot be imported: your code did not finish within 5 s
         ngram.py has no count: was it renamed or deleted?
           lm/ngram.py:3 in <module>
@@ -700,9 +700,8 @@ def needs_words(what: str) -> bool:
 
 def in_chinese(what: str, say: Language) -> bool:
     """Whether something that may stand in its holes makes it Chinese as a whole."""
-    filled = (
-        HOLE.sub(lambda _, value=value: value, what) for value in ("3", "x.y", "sin", "'a'", "(2, 3)", "[1]", "0.5")
-    )
+    values = ("3", "x.y", "sin", "'a'", "(2, 3)", "[1]", "0.5")
+    filled = (value.join(HOLE.split(what)) for value in values)
     return any(say(text) != text and not left_in_english(say(text)) for text in filled)
 
 
@@ -830,5 +829,6 @@ def test_every_title_of_the_assignment_is_chinese() -> None:
     """Of parts and items."""
     assignment = load_assignment(ROOT / "assignment.toml")
     titles: list[tuple[str, str]] = [(assignment.title, assignment.title_zh)]
-    titles += [(thing.title, thing.title_zh) for thing in (*assignment.parts, *assignment.items)]
+    titles += [(part.title, part.title_zh) for part in assignment.parts]
+    titles += [(item.title, item.title_zh) for item in assignment.items]
     assert [title for title, title_zh in titles if not CHINESE.search(title_zh)] == ["Softmax"]

@@ -122,7 +122,7 @@ def settled(run: Run) -> dict[str, Any]:
     """The document without what may differ between two runs: time, and the run's id."""
     document = json.loads(json.dumps(run.document))
     del document["execution_time"], document["extra_data"]["isolation"]
-    document["output"] = re.sub(r"Run \w+\.", "", document["output"])
+    document["output"] = re.sub(r"Run \w+\. Graded in \d+ s\.", "", document["output"])
     return dict(document)
 
 

@@ -17,7 +17,7 @@ def loop() -> None:
 
 def test_an_endless_loop_is_interrupted() -> None:
     """The traceback says where it was."""
-    with pytest.raises(OutOfPatienceError, match="0.2") as ended, Patience(0.2).with_call("a"):
+    with pytest.raises(OutOfPatienceError, match=r"0\.2") as ended, Patience(0.2).with_call("a"):
         loop()
     traceback = ended.value.interrupt.__traceback__
     names = []

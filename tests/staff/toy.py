@@ -132,7 +132,7 @@ HANDOUT = [
     "autograder/feedback/checks.py",
     "constraints.txt",
     "requirements.txt",
-    "tests/shares.json",
+    "tests/facts.json",
     "tests/test_more.py",
     "tests/test_ops.py",
     "toy/__init__.py",
