@@ -655,7 +655,7 @@ BAD_FILES = [
     (
         "magic",
         "x = 1\n%matplotlib inline\n",
-        "SyntaxError: invalid syntax (a command that only notebooks have) (read by Python {python})\n  toy/words.py:2 in <module>",
+        "invalid syntax (a command that only notebooks have) (read by Python {python})\n  toy/words.py:2 in <module>",
     ),
 ]
 
