@@ -129,11 +129,11 @@ def test_no_folder_no_attacks(tmp_path: Path, pocket: Assignment) -> None:
 
 
 def test_the_attacks_of_this_assignment_are_well_formed() -> None:
-    """At least ninety in six groups, each layer among them; a few that may harm what comes after are graded in full."""
+    """At least ninety in seven groups, each layer among them; a few that may harm what comes after are graded in full."""
     assignment = load_assignment(ROOT / "assignment.toml")
     found = load_attacks(ROOT / "tests" / "attacks", assignment)
     assert len(found) >= 90
-    groups = {"files", "process", "resources", "values", "task", "reports"}
+    groups = {"files", "process", "resources", "values", "task", "reports", "torch"}
     assert {attack.group for attack in found} == groups
     assert {layer for attack in found for layer in attack.layers} == set(attacks.LAYERS)
     assert {attack.group for attack in found if attack.full} >= {"files", "process", "resources"}
