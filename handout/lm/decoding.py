@@ -98,13 +98,15 @@ def generate(
         start: the state before ``<s>``, the first word that is read.
         uniforms: at least max_len numbers in [0, 1): ``uniforms[t]`` decides word t.
         max_len: the largest number of words, ``</s>`` not counted.
-        tau, k, p: temperature, then top-k, then top-p, each on what the one before left; None leaves a step out.
+        tau, k, p: temperature, then top-k, then top-p, each on what the one before left. tau is always a number; where
+            k or p is None, that step is left out.
 
     Returns:
         The ids of the words, without ``<s>`` and ``</s>``.
 
-    ``<s>`` and ``<pad>`` are never written: their logits become -inf first. A word is drawn as in part 1: ids in order,
-    the first whose cumulative probability is above the uniform, else the last with a positive probability.
+    ``<s>`` and ``<pad>`` are never written: their logits become -inf first. A word is drawn as in part 1 (write the
+    drawing again here): ids in order, the first whose cumulative probability is above the uniform, else the last with a
+    positive probability.
 
     Common trap: the word that was drawn is the next one to be read, and the state goes on too.
     """

@@ -26,8 +26,8 @@ def cross_entropy(model: LanguageModel, sentences: Sequence[Sentence]) -> float:
             It is not changed.
 
     Returns:
-        A float, 0.0 or above, with the natural logarithm; inf, without an error or a warning, as soon as one
-        prediction has probability 0.
+        A float, 0.0 or above, with the natural logarithm; inf, without an error, as soon as one prediction has
+        probability 0. (A warning of numpy's does no harm.)
 
     A text of two sentences of one word each, whose four predictions have the probabilities 1/2, 1/4, 1/2 and 1/4:
     (log 2 + log 4 + log 2 + log 4) / 4 = 1.0397.

@@ -17,14 +17,16 @@ def clip_by_global_norm(arrays: Iterable[np.ndarray | None], max_norm: float) ->
 
     Args:
         arrays: a list, or any other iterable, that is gone through once; of float64 or float32. None stands for a
-            parameter without a gradient, and is passed over. An array that occurs twice is one array: it counts once.
+            parameter without a gradient, and is passed over. An array that occurs twice (the same object) is one array:
+            it counts once, and is scaled once.
         max_norm: above 0.
 
     Returns:
         The norm before, a float.
 
     If the norm is above ``max_norm``, every entry is multiplied by max_norm / norm; else nothing changes, not by a
-    rounding either. If it is infinite or NaN, nothing changes: the caller sees it.
+    rounding either. If it is infinite or NaN, nothing changes: the caller sees it. Where entries of
+    both kinds occur, either will do.
 
     Gradients explode: the square of an entry may be too large for a float (1e200, or 1e30 in float32), the norm is not.
 

@@ -44,7 +44,7 @@ def forward(x: np.ndarray, y: np.ndarray, alpha: np.ndarray, beta: np.ndarray) -
 def backward(
     x: np.ndarray, y: np.ndarray, alpha: np.ndarray, beta: np.ndarray, values: NetValues
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The gradients of J by both weights, from the last formula to the first: downstream gradient times local slope.
+    """The gradients of J by both weights, from the last formula to the first: upstream gradient times local slope.
 
     Args:
         x, y, alpha, beta: what ``forward`` was given.

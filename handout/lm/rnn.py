@@ -58,7 +58,7 @@ def masked_cross_entropy(logits: np.ndarray, targets: np.ndarray, mask: np.ndarr
 
     Args:
         logits: (B, T, V); any size of number, so nothing may overflow.
-        targets: (B, T), ids; where the mask is False any id.
+        targets: (B, T), ids; where the mask is False any id from 0 to V - 1.
         mask: (B, T), bool; False for padding.
 
     Returns:
@@ -123,7 +123,8 @@ def tbptt(
     """Truncated BPTT: a long sequence in chunks of k steps. The state goes on, the gradient does not.
 
     Args:
-        inputs, targets, mask: (B, T), as in ``rnn_forward`` and ``masked_cross_entropy``.
+        inputs, targets, mask: (B, T), as in ``rnn_forward`` and ``masked_cross_entropy``. The mask says what counts in
+            the loss; the state goes on, whatever it says.
         params: the parameters. The caller may change its arrays between two chunks, and the next chunk uses them then.
         k: the length of a chunk; the last one may be shorter.
         h0: (B, H), the states before the first word; None for zeros.

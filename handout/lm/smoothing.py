@@ -71,7 +71,7 @@ class StupidBackoff(Tables):
 
         Args:
             word: any word. One that was never counted has the score 0.0, so ``<s>`` always has.
-            context: a tuple of words, oldest first. Only its last n - 1 words matter (``cut``).
+            context: a tuple of n - 1 words or more, oldest first. Only its last n - 1 words matter (``cut``).
 
         Returns:
             A float in [0, 1].

@@ -158,8 +158,9 @@ class Tape:
             edges: ``(x, local)`` for each input x: a Var, or a constant.
 
         Returns:
-            A new Var with this data on this tape, no leaf. The last node of the tape is ``(that Var, edges)``, with
-            the edges in their order, but without those where x is no Var: a constant needs no gradient.
+            A new Var on this tape, no leaf, with the data as given: a plain number stays one. The last node of the tape
+            is ``(that Var, edges)``, with the edges in their order, but without those where x is no Var: a constant
+            needs no gradient.
 
         Common trap: the same Var may be among the inputs twice; both edges are kept.
         """

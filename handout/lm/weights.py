@@ -84,7 +84,7 @@ def on_leaderboard() -> bool:
 
 
 def load_weights(path: Path, vocabulary: int = 56) -> RNNParams:
-    """Read and check what ``save_weights``, or PyTorch and ``numpy.savez``, has written.
+    """Read and check what ``save_weights`` has written, or ``numpy.savez`` after training with any library.
 
     The file may come from anybody: nothing in it is executed, and no more is unpacked than arrays of these sizes take.
 

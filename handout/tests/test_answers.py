@@ -1,11 +1,12 @@
 """Tests of lm/answers.py: the form of what depends on the text, and the lecture's own numbers."""
 
+import numpy as np
 import pytest
 from gradescope_utils.autograder_utils.decorators import weight
 
 from autograder.feedback import item
 
-# --- paper_ngrams: the values are graded after the deadline
+# --- paper_ngrams: the values are compared by the hidden tests
 
 
 def probabilities(check, got, count, what):
@@ -18,14 +19,14 @@ def probabilities(check, got, count, what):
 @item("paper_ngrams")
 @weight(0.5)
 def test_bigram_probabilities_are_probabilities(student, check):
-    """Three numbers from 0 to 1; whether they are the right ones is not told here."""
+    """Three numbers from 0 to 1: the form only; the values are compared when you hand in."""
     probabilities(check, student.answers.bigram_probabilities(), 3, "the bigram probabilities")
 
 
 @item("paper_ngrams")
 @weight(0.5)
 def test_sentence_probability_and_perplexity(student, check):
-    """A probability and a perplexity, which is at least 1; whether they are the right ones is not told here."""
+    """A probability and a perplexity, at least 1: the form only; the values are compared when you hand in."""
     probability, perplexity = check.unpack(student.answers.sentence_probability(), 2, "the probability and perplexity")
     number = check.number(probability, "the probability")
     check.that(0 <= number <= 1, "the probability should be a number from 0 to 1")
@@ -35,15 +36,17 @@ def test_sentence_probability_and_perplexity(student, check):
 @item("paper_ngrams")
 @weight(0.5)
 def test_add_one_gives_probabilities(student, check):
-    """Three numbers from 0 to 1; whether they are the right ones is not told here."""
+    """Three numbers from 0 to 1: the form only; the values are compared when you hand in."""
     probabilities(check, student.answers.add_one(), 3, "the smoothed probabilities")
 
 
 @item("paper_ngrams")
 def test_next_word_after_cows_eat(student, check):
-    """Corn came 4 times of 11."""
+    """Corn came 4 times of 11. The counts are the same afterwards."""
     counts = {"corn": 4, "grass": 3, "hay": 2, "if": 1, "which": 1}
-    check.close(student.answers.next_word_probability(counts, "corn"), 4 / 11, "p(corn | cows eat)", rtol=1e-9)
+    given = student.put(counts)
+    check.close(student.answers.next_word_probability(given, "corn"), 4 / 11, "p(corn | cows eat)", rtol=1e-9)
+    check.equal(student.get(given), counts, "the counts afterwards")
 
 
 # --- paper_perplexity
@@ -57,8 +60,9 @@ def test_uniform_perplexity_of_the_farm(student, check, k):
 
 
 @item("paper_perplexity")
-def test_two_level_perplexity_of_halves(student, check):
-    """The example of the docstring; where both levels are the same, it is a uniform model."""
+def test_two_level_perplexity_of_halves_and_quarters(student, check):
+    """The examples of the docstring; where both levels are the same, it is a uniform model."""
+    check.close(student.answers.two_level_perplexity(0.25, 2, 8), 2**2.5, "the perplexity", rtol=1e-9)
     check.close(student.answers.two_level_perplexity(0.5, 2, 8), 4, "the perplexity", rtol=1e-9)
     check.close(student.answers.two_level_perplexity(0.3, 7, 7), 7, "the perplexity", rtol=1e-9)
 
@@ -121,9 +125,11 @@ def test_memory_of_large_models(student, check, parameters, bytes_each, printed)
 @item("paper_cost")
 def test_passes_and_operations(student, check):
     """Three inputs and a million outputs; a gradient of a thousand numbers."""
-    forward, reverse = check.unpack(student.answers.jacobian_passes(3, 10**6), 2, "the numbers of passes")
-    check.close(forward, 3, "passes of the forward mode", rtol=1e-9)
-    check.close(reverse, 10**6, "passes of the reverse mode", rtol=1e-9)
+    passes = check.unpack(student.answers.jacobian_passes(3, 10**6), 2, "the numbers of passes")
+    forward, reverse = (check.number(number, "each number of passes") for number in passes)
+    # together: one number by itself, which would be an argument, names no mistake
+    check.close(np.array([forward, reverse]), np.array([3.0, 1e6]), "the passes of forward and reverse mode", rtol=1e-9)
+    check.close(student.answers.operation_ratio(7), 21 / 8, "the ratio", rtol=1e-9)
     check.close(student.answers.operation_ratio(1000), 375, "the ratio", rtol=1e-9)
 
 
@@ -141,4 +147,6 @@ def test_states_and_candidates(student, check):
     full, cut = student.answers.hidden_state_bytes(1000, 64, 512), student.answers.hidden_state_bytes(1000, 64, 512, 35)
     check.close(full, 125 * 2**20, "the bytes of all states", rtol=1e-9)
     check.close(cut, 4.375 * 2**20, "the bytes with truncation", rtol=1e-9)
+    short = student.answers.hidden_state_bytes(20, 64, 512, 35)  # no more states than steps
+    check.close(short, 20 * 2**17, "the bytes with truncation", rtol=1e-9)
     check.close(student.answers.beam_candidates(50_000, 5, 20), 4_800_000, "the number of candidates", rtol=1e-9)

@@ -63,7 +63,23 @@ def test_top_p(student, check):
         expected = [50 / 91, 41 / 91, 0.0]
         check_distribution(check, student.decoding.top_p(np.array([0.5, 0.41, 0.09]), p), expected)
     check_distribution(check, student.decoding.top_p(np.array([0.25, 0.5, 0.25]), 0.625), [1 / 3, 2 / 3, 0.0])
+    check_distribution(check, student.decoding.top_p(np.array([0.25, 0.5, 0.25]), 0.75), [1 / 3, 2 / 3, 0.0])
     check_distribution(check, student.decoding.top_p(np.array([0.25, 0.5, 0.25]), 0.01), [0.0, 1.0, 0.0])
+
+
+@item("decoding")
+@weight(0.5)
+@pytest.mark.parametrize(
+    ("name", "argument", "parameter"),
+    [("temperature", "logits", 0.5), ("top_k", "probs", 2), ("top_p", "probs", 0.5)],
+    ids=["temperature", "top-k", "top-p"],
+)
+def test_decoding_keeps_its_argument(student, check, name, argument, parameter):
+    """The array that is passed is afterwards what it was before."""
+    array = np.array([0.125, 0.5, 0.375])
+    given = student.put(array)
+    check.array(getattr(student.decoding, name)(given, parameter), "the probabilities", (3,))
+    check.close(student.get(given), array, f"your argument {argument} after the call", rtol=0, atol=0)
 
 
 # --- generation
@@ -87,10 +103,12 @@ TABLE = {
 def test_generate(student, check, uniforms, expected):
     """Words are drawn one after the other until </s>, each from the logits after all words before it."""
     step = student.testing.StepTable(TABLE, np.zeros(5))
-    check.equal(student.decoding.generate(step, (), uniforms, 3), expected, "the sentence")
+    sentence = student.decoding.generate(step, (), uniforms, 3)
     draws = [(1, ()), (3, (1,)), (4, (1, 3))] if expected[0] == 3 else [(1, ()), (4, (1,))]
     draws = draws[: len(expected) + 1]
-    check.equal(step.asked[: len(draws)], draws, "what the step function was asked: (word, state)")
+    for number, (asked, draw) in enumerate(zip(step.asked, draws, strict=False), 1):
+        check.equal(asked, draw, f"what call {number} of the step function was given: (word, state)")
+    check.equal(sentence, expected, "the sentence")
 
 
 @item("generation")
@@ -103,3 +121,4 @@ def test_generate_stops_and_limits(student, check):
     check.equal(generate(step, (), [0.9, 0.6, 0.1], 3, 0.0), [3, 3, 3], "three words at temperature 0")
     check.equal(generate(step, (), [0.9, 0.6, 0.1], 3, 1.0, 2), [4, 3, 3], "three words of the two likeliest")
     check.equal(generate(step, (), [0.9, 0.6, 0.1], 3, 1.0, None, 0.7), [4, 3, 3], "three words of the nucleus")
+    check.equal(generate(step, (), [0.9, 0.6, 0.1], 3, 1.0, 2, 0.6), [3, 3, 3], "three words cut by k, then by p")

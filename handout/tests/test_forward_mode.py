@@ -40,8 +40,16 @@ def test_operators_with_a_plain_number(student, check):
 @item("dual_numbers")
 @pytest.mark.parametrize(
     ("name", "at", "value", "slope"),
-    [("sin", 0, 0, 1), ("exp", 0, 1, 1), ("log", 1, 0, 1), ("tanh", 0, 0, 1), ("sigmoid", 0, 0.5, 0.25)],
-    ids=["sin", "exp", "log", "tanh", "sigmoid"],
+    [
+        ("sin", 0, 0, 1),
+        ("exp", 0, 1, 1),
+        ("log", 1, 0, 1),
+        ("tanh", 0, 0, 1),
+        ("tanh", 1000, 1, 0),
+        ("sigmoid", 0, 0.5, 0.25),
+        ("sigmoid", -1000, 0, 0),
+    ],
+    ids=["sin", "exp", "log", "tanh", "tanh-far-out", "sigmoid", "sigmoid-far-out"],
 )
 def test_functions_where_they_are_simple(student, check, name, at, value, slope):
     """The slope there, times the tangent that comes in."""
@@ -51,9 +59,10 @@ def test_functions_where_they_are_simple(student, check, name, at, value, slope)
 
 @item("dual_numbers")
 def test_derivative_and_gradient(student, check):
-    """x * x at 3, x * sin(x) at pi, and a product of two numbers."""
+    """x * x at 3, a constant, x * sin(x) at pi, and a product of two numbers."""
     formula = student.testing.Formula
     check.close(student.forward_mode.derivative(formula("x * x"), 3.0), 6, "the derivative of x * x")
+    check.close(student.forward_mode.derivative(formula("5"), 3.0), 0, "the derivative of 5")
     wave = formula("x * sin(x)", sin=student.forward_mode.sin)
     check.close(student.forward_mode.derivative(wave, math.pi), -math.pi, "the derivative of x * sin(x)")
     got = student.forward_mode.gradient(formula("x[0] * x[1]"), [3.0, 4.0])

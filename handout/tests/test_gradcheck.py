@@ -35,12 +35,37 @@ def test_differences_are_central(student, check):
 def test_x_is_moved_in_place_and_put_back(student, check):
     """f is given x itself, one entry moved; afterwards x is exactly what it was."""
     values = np.array([[0.1, 0.2, 0.3], [1.1, 2.2, 3.3]])
+    for eps in (1e-6, 0.7):
+        x = student.put(values)
+        f = student.testing.Watch(student.testing.Polynomial([(1.0, [1] * 6)]), x)
+        got = student.gradcheck.numerical_gradient(f, x, eps)
+        check.close(got, values.prod() / values, "the gradient of a product", rtol=2e-8)
+        check.equal(f.strangers, 0, "how often f was given another array than x")
+        check.equal(f.most_moved, 1, "how many entries of x were moved at a time")
+        check.equal(student.get(x).tolist(), values.tolist(), "x afterwards")
+
+
+@item("numerical_gradient")
+@weight(0.5)
+@pytest.mark.parametrize("patience", [0, 1, 5], ids=["first", "second", "sixth"])
+def test_x_is_put_back_after_an_exception(student, check, patience):
+    """When f raises an exception it is passed on, and x is what it was."""
+    values = np.array([0.1, 0.2, 0.3])
     x = student.put(values)
-    f = student.testing.Watch(student.testing.Polynomial([(1.0, [1] * 6)]), x)
-    got = student.gradcheck.numerical_gradient(f, x)
-    check.close(got, values.prod() / values, "the gradient of a product", rtol=2e-8)
-    check.equal(f.strangers, 0, "how often f was given another array than x")
-    check.equal(f.most_moved, 1, "how many entries of x were moved at a time")
+    f = student.testing.Watch(student.testing.Polynomial([(1.0, [1] * 3)]), x, patience)
+    with pytest.raises(ZeroDivisionError):
+        student.gradcheck.numerical_gradient(f, x)
+    check.equal(student.get(x).tolist(), values.tolist(), "x afterwards")
+
+
+@item("numerical_gradient")
+@weight(0.5)
+def test_differences_at_a_view(student, check):
+    """x may be a view, a transpose say: its entries do not lie one after the other in memory."""
+    values = np.array([[1.0, 2.0, 3.0], [5.0, 7.0, 11.0]])
+    x, f = student.put(values), student.testing.Polynomial([(1.0, [1, 1, 0, 0, 0, 0]), (1.0, [0, 0, 2, 0, 0, 0])])
+    got = student.testing.at_transpose(student.gradcheck.numerical_gradient, f, x)  # rows 1 5, 2 7, 3 11
+    check.close(got, np.array([[5.0, 1.0], [4.0, 0.0], [0.0, 0.0]]), "the gradient of x00 x01 + x10^2", rtol=1e-8)
     check.equal(student.get(x).tolist(), values.tolist(), "x afterwards")
 
 
@@ -95,3 +120,44 @@ def test_planted_bugs_are_found(student, check, bug):
     errors = student.gradcheck.check_module(module, a, student.testing.random_numbers(2))
     check.equal(names(errors), ["a"], "the gradients that were checked")
     check.that(check.number(errors["a"], "the error") > 0.1, "the error of a wrong gradient should be large")
+
+
+@item("check_module")
+@weight(0.5)
+def test_the_error_is_that_of_the_whole_gradient(student, check):
+    """The largest difference over the largest entry: an entry that is wrong counts by its size beside all others."""
+    a, scale, shift = np.array([0.5, -2.0, 1.5]), np.array([3.0, -1.0, 0.5]), np.zeros(3)
+    g_b = np.random.default_rng(3).normal(size=3)
+    for wrong in ([1.0, 1.0, -1.0], [2.0, 1.0, 0.0]):
+        right = g_b * scale
+        got = right * wrong
+        error = np.abs(got - right).max() / max(np.abs(got).max(), np.abs(right).max())
+        module = student.testing.Stretch(scale, shift, {"a": np.array(wrong)})
+        errors = student.gradcheck.check_module(module, a, student.testing.random_numbers(3))
+        check.equal(names(errors), ["a", "scale", "shift"], "the gradients that were checked")
+        check.close(errors["a"], float(error), "the error of 'a'", rtol=1e-4)
+
+
+@item("check_module")
+@weight(0.5)
+def test_a_gradient_that_is_zero_has_no_error(student, check):
+    """Where a gradient and its differences are both zero everywhere, the error is 0.0."""
+    module = student.testing.Stretch(np.zeros(2), np.ones(2))
+    errors = student.gradcheck.check_module(module, np.array([0.5, -2.0]), student.testing.random_numbers(4))
+    check.equal(names(errors), ["a", "scale", "shift"], "the gradients that were checked")
+    check.close(errors["a"], 0.0, "the error of 'a'")
+
+
+@item("check_module")
+@weight(0.5)
+def test_what_grad_held_before(student, check):
+    """It plays no part in the errors, and afterwards it is there again."""
+    a, scale, upstream = np.array([0.5, -2.0]), np.array([3.0, -1.0]), np.array([100.0, 200.0])
+    module = student.testing.Stretch(scale, np.zeros(2))
+    module.backward(a, scale * a, upstream)
+    errors = student.gradcheck.check_module(module, a, student.testing.random_numbers(5))
+    check.equal(names(errors), ["a", "scale", "shift"], "the gradients that were checked")
+    for name in ("scale", "shift"):
+        check.close(errors[name], 0.0, f"the error of {name!r}", atol=1e-4)
+    check.close(module.scale.grad, upstream * a, "scale.grad afterwards")
+    check.close(module.shift.grad, upstream, "shift.grad afterwards")

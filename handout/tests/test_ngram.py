@@ -3,6 +3,7 @@
 from math import fsum, inf, log
 
 import pytest
+from gradescope_utils.autograder_utils.decorators import weight
 
 from autograder.feedback import item
 
@@ -373,6 +374,33 @@ def test_tuning_one_order_after_the_other(student, check):
 
 
 @item("tune_lambdas")
+@weight(0.5)
+def test_tuning_order_three_against_the_mixture_below(student, check):
+    """lambda_3 is the weight against the mixture of the orders 1 and 2, not against order 1 alone."""
+    models = [
+        student.testing.TableModel({(): {**ALL_BUT_CORN, "flies": 0.5}}),
+        student.testing.TableModel({("cows",): {"corn": 0.5, "flies": 0.5}}),
+        student.testing.TableModel({("<s>", "cows"): {"corn": 1.0}}),
+    ]
+    # "corn" asks for the largest lambda_2: .99. Then p_2(corn) = .495 and p_2(flies) = .5, and
+    # 3 log(.495 + .505 x) + log(.5 (1 - x)) is largest at x = .505. With p_1(corn) = 0 in place of p_2 it were .75.
+    got = student.ngram.tune_grid(models, [["cows", "corn"]] * 3 + [["cows", "flies"]])
+    check_lambdas(check, got, {2: 0.99, 3: 0.5})
+
+
+@item("tune_lambdas")
+@weight(0.5)
+def test_tuning_on_an_impossible_text(student, check):
+    """With a word that no order explains, every weight gives -inf: then it is the smallest, without an error."""
+    models = [
+        student.testing.TableModel({(): ALL_BUT_CORN}),
+        student.testing.TableModel({("<s>",): {"corn": 1.0}}),
+    ]
+    check_lambdas(check, student.ngram.tune_grid(models, [["corn"]] * 7 + [["hay"]] * 3 + [["fish"]]), {2: 0.05})
+
+
+@item("tune_lambdas")
+@weight(0.5)
 def test_tuning_counts_the_ends(student, check):
     """Order 2 is right about each of the words and wrong about each of the ends: 1/2."""
     models = [
@@ -383,6 +411,7 @@ def test_tuning_counts_the_ends(student, check):
 
 
 @item("tune_lambdas")
+@weight(0.5)
 def test_tuning_in_unseen_contexts(student, check):
     """An order that has not seen a context says nothing there; where it never has, all weights tie: the smallest."""
     models = [

@@ -19,6 +19,8 @@ def test_clipping_scales_all_arrays_by_the_same_factor(student, check, max_norm)
     """[3, 4] and [12] have the norm 13 together; above max_norm, everything is multiplied by max_norm / 13."""
     norm, after = clip(student, check, [np.array([3.0, 4.0]), np.array([[12.0]])], max_norm)
     check.close(norm, 13.0, "the norm before")
+    same = check.array(after[0], "the first array", (2,)).tolist() == [3.0, 4.0]
+    check.that(not same, "the array that was given is as before: did you make a new one?")
     check.close(after[0], np.array([3.0, 4.0]) * max_norm / 13, "the first array")
     check.close(after[1], np.array([[12.0]]) * max_norm / 13, "the second array")
 
@@ -52,3 +54,14 @@ def test_clipping_takes_a_generator(student, check):
     check.close(norm, 13.0, "the norm")
     check.close(student.get(given[0]), np.array([0.6, 0.8]), "the first array")
     check.close(student.get(given[1]), np.array([2.4]), "the second array")
+
+
+@item("clipping")
+def test_clipping_of_exploded_and_broken_gradients(student, check):
+    """The squares of 3e200 and 4e200 are too large for a float, their norm is not; at infinity nothing changes."""
+    norm, after = clip(student, check, [np.array([3e200]), np.array([4e200])], 1.0)
+    check.close(norm, 5e200, "the norm of [3e200] and [4e200]")
+    check.close(after[0], np.array([0.6]), "the first array")
+    norm, after = clip(student, check, [np.array([3.0, 4.0]), np.array([float("inf")])], 1.0)
+    check.close(norm, float("inf"), "the norm of infinity")
+    check.close(after[0], np.array([3.0, 4.0]), "the first array", rtol=0, atol=0)

@@ -35,10 +35,10 @@ def step_params(student, W_xh, b_h, W_hh):
     return student.types.RNNParams(np.ones((2, d)), W_xh, b_h, W_hh, np.ones((2, hidden)), np.ones(2))
 
 
-def check_untouched(student, check, handles, arrays):
+def check_untouched(student, check, handles, arrays, names):
     """What was given is afterwards what it was before."""
-    for number, (handle, array) in enumerate(zip(handles, arrays, strict=True)):
-        check.close(student.get(handle), array, f"argument {number} after the call", rtol=0, atol=0)
+    for handle, array, name in zip(handles, arrays, names.split(), strict=True):
+        check.close(student.get(handle), array, f"your argument {name} after the call", rtol=0, atol=0)
 
 
 def check_params_untouched(check, params, arrays):
@@ -82,7 +82,7 @@ def test_one_step_keeps_its_arguments(student, check):
     for _ in range(2):
         got = student.rnn.rnn_step_forward(*given, params)
         check.close(got, np.array([[1.0, -1.0], np.tanh([0.5, -0.25])]), "the states")
-    check_untouched(student, check, given, arrays)
+    check_untouched(student, check, given, arrays, "x h_prev")
 
 
 # --- rnn_forward
@@ -137,8 +137,22 @@ def test_each_sequence_as_if_it_were_alone(student, rng, check):
     h = np.stack([plain_states(E[row], start, W_xh, b_h, W_hh) for row, start in zip(ids, h0, strict=True)])
     check.close(cache.h, h, "cache.h")
     check.close(logits, np.einsum("vh,bth->btv", W_hy, h[:, 1:]) + b_y, "the logits")
-    check_untouched(student, check, given, (ids, h0))
+    check_untouched(student, check, given, (ids, h0), "inputs h0")
     check_params_untouched(check, params, arrays)
+
+
+@item("rnn_forward")
+@weight(0.5)
+def test_the_next_call_begins_anew(student, rng, check):
+    """Without h0 every call begins with zeros, and what a call returned stays as it is."""
+    params, ids = student.types.RNNParams(*random_arrays(rng, 5, 3, 4)), np.array([[3, 0, 2], [1, 4, 4]])
+    logits, cache = check.unpack(student.rnn.rnn_forward(ids, params), 2)
+    logits, h = check.array(logits, "the logits", (2, 3, 5)).copy(), check.array(cache.h, "cache.h", (2, 4, 4)).copy()
+    student.rnn.rnn_forward(4 - ids, params, np.ones((2, 4)))
+    again, _ = check.unpack(student.rnn.rnn_forward(ids, params), 2)
+    check.close(again, logits, "the logits of the same call once more")
+    student.rnn.rnn_forward(4 - ids, params)
+    check.close(cache.h, h, "cache.h of the first call, after three more", rtol=0, atol=0)
 
 
 @item("rnn_forward")
@@ -166,11 +180,11 @@ def test_no_look_ahead(student, rng, check):
             np.array([[[-0.75, 0.75], [0.5, -0.5]], [[-0.875, 0.875], [0, 0]]]) / 3,
         ),
         (
-            np.array([[[1000.0, -1000.0, 0.0], [-1000.0, -1000.0, 1000.0]]]),
-            [[1, 2]],
-            [[1, 1]],
-            1000.0,
-            [[[0.5, -0.5, 0.0], [0.0, 0.0, 0.0]]],
+            np.array([[[1000.0, -1000.0, 0.0], [-1000.0, -1000.0, 1000.0], [-1000.0, -1000.0, -2000.0]]]),
+            [[1, 2, 0]],
+            [[1, 1, 1]],
+            (2000 + np.log(2)) / 3,
+            np.array([[[1.0, -1.0, 0.0], [0.0, 0.0, 0.0], [-0.5, 0.5, 0.0]]]) / 3,
         ),
         (np.ones((2, 2, 3)), [[0, 1], [2, 2]], [[0, 0], [0, 0]], 0.0, np.zeros((2, 2, 3))),
     ],
@@ -199,8 +213,7 @@ def test_masked_loss_agrees_with_differences(student, rng, check):
     got_loss, dlogits = check.unpack(student.rnn.masked_cross_entropy(*given), 2)
     check.close(got_loss, float(loss(logits)), "the loss")
     check.gradient(dlogits, loss, logits, what="dlogits")
-    for number in range(2):
-        check.close(student.get(given[number]), arrays[number], f"argument {number} after the call", rtol=0, atol=0)
+    check_untouched(student, check, given[:2], arrays[:2], "logits targets")
 
 
 @item("masked_loss")
@@ -264,7 +277,7 @@ def test_one_step_backwards_agrees_with_differences(student, rng, check, shape):
             return step(**{**at, name: array})
 
         check.gradient(value, of_one, at[name], arrays[0], f"the gradient by {name}")
-    check_untouched(student, check, given, arrays)
+    check_untouched(student, check, given, arrays, "dh x h_prev h")
 
 
 # --- bptt
@@ -312,7 +325,7 @@ def test_bptt_agrees_with_differences(student, rng, check, length):
             return logits(**{**at, name: array})
 
         check.gradient(value, of_one, at[name], dlogits, f"the gradient by {name}")
-    check.close(student.get(given), dlogits, "dlogits after the call", rtol=0, atol=0)
+    check_untouched(student, check, [given], [dlogits], "dlogits")
     check.close(cache.h, states(**at), "cache.h after the call", rtol=0, atol=0)
     check_params_untouched(check, params, [at[name] for name in NAMES])
 

@@ -142,9 +142,9 @@ def test_gradient_norms_shrink_or_grow_by_the_same_factor(student, check, rho):
 @item("gradient_through_time")
 @pytest.mark.parametrize(
     ("matrix", "radius"),
-    [([[0.0, 2.0], [-2.0, 0.0]], 2.0), ([[1.0, 7.0], [0.0, -3.0]], 3.0)],
-    ids=["complex-eigenvalues", "negative-eigenvalue"],
+    [([[0.0, 2.0], [-2.0, 0.0]], 2.0), ([[0.0, 4.0], [-1.0, 0.0]], 2.0), ([[1.0, 7.0], [0.0, -3.0]], 3.0)],
+    ids=["complex-eigenvalues", "not-symmetric", "negative-eigenvalue"],
 )
 def test_spectral_radius(student, check, matrix, radius):
-    """The eigenvalues of the first matrix are 2i and -2i, those of the second 1 and -3."""
+    """The eigenvalues of the first two matrices are 2i and -2i, those of the third 1 and -3."""
     check.close(student.rnn.spectral_radius(np.array(matrix)), radius, "the spectral radius")

@@ -56,6 +56,15 @@ def test_backing_off_twice(student, check):
     check.close(prob("hay", ("big", "fish")), 0.25 / 4, "S(hay | big fish)")
 
 
+@item("stupid_backoff")
+def test_backing_off_with_unknown_words(student, check):
+    """Where <unk> was counted, a word that was not is read as <unk>, before the bar and behind it."""
+    tables = [{(): {"cow": 3, "<unk>": 1}}, {("<unk>",): {"cow": 1}, ("cow",): {"cow": 1, "<unk>": 1}}]
+    prob = student.smoothing.StupidBackoff(tables, 0.5).prob
+    check.close(prob("fish", ("cow",)), 1 / 2, "S(fish | cow)")
+    check.close(prob("cow", ("fish",)), 1.0, "S(cow | fish)")
+
+
 # --- good_turing
 
 
@@ -135,3 +144,20 @@ def test_em_is_drawn_to_the_better_order(student, check):
     got = student.smoothing.tune_em(models, [["corn"], ["corn"], ["hay"]])
     check.equal(sorted(got) if type(got) is dict else got, [2], "the orders that have a weight")
     check.close(got[2], 7 / 9, "the weight of order 2", atol=1e-4)
+
+
+@item("tune_em")
+def test_em_for_one_order_after_the_other(student, check):
+    """Order 3 is mixed with the mixture below it; where order 2 has not seen the context, that is order 1 in full."""
+    models = [
+        student.testing.TableModel({(): ALL_BUT_CORN}),
+        student.testing.TableModel({("a",): {"corn": 1.0}}),
+        student.testing.TableModel({("<s>", "a"): {"corn": 1.0}, ("<s>", "c"): {"hay": 1.0}}),
+    ]
+    held_out = [["a", "corn"]] * 4 + [["a", "hay"]] + [["b", "a", "corn"]] + [["b", "a", "hay"]] * 4 + [["c", "hay"]]
+    got = student.smoothing.tune_em(models, held_out)
+    # order 2: 5 times right, 5 times wrong. Order 3: 4 log(x + (1 - x)/2) + log(1 - x) is largest at x = 3/5;
+    # both give "c hay" a probability of 1, and it says nothing about x
+    check.equal(sorted(got) if type(got) is dict else got, [2, 3], "the orders that have a weight")
+    check.close(got[2], 0.5, "the weight of order 2")
+    check.close(got[3], 0.6, "the weight of order 3", atol=1e-4)

@@ -86,7 +86,9 @@ def test_operations_agree_with_differences(student, rng, check, name):
     g = rng.normal(size=expected.shape)
     for i, x in enumerate(xs):
         of_one = partial(lambda place, v: function(*arrays[:place], v, *arrays[place + 1 :]), i)
-        check.gradient(pulled(check, out, x, g), of_one, arrays[i], g, f"the gradient by input {i + 1}")
+        got = pulled(check, out, x, g)
+        check.gradient(got, of_one, arrays[i], g, f"the gradient by input {i + 1}")
+        check.close(pulled(check, out, x, g), got, "what the edges make of the same g once more")
 
 
 # --- tape_record
@@ -157,6 +159,17 @@ def test_backward_sums_over_all_uses(student, check, leaves, steps, expected):
 
 
 @item("tape_backward")
+def test_backward_hands_the_same_array_to_several(student, check):
+    """An edge may return g itself. What is added for one value must not show in the gradient of another."""
+    # u = p p, v = q q, w = u u, y = w + u, z = y + v; the loss is z . p, so the sum of p^5 + p^3 + q^2 p
+    steps = [("mul", 0, 0), ("mul", 1, 1), ("mul", 2, 2), ("add", 4, 2), ("add", 5, 3), ("dot", 6, 0)]
+    tape, (p, q), values = laid_out(student, [[1.0, 2.0], [3.0, -1.0]], steps)
+    tape.backward(values[-1])
+    check.close(p.grad, np.array([17.0, 93.0]), "p.grad")  # 5 p^4 + 3 p^2 + q^2
+    check.close(q.grad, np.array([6.0, -4.0]), "q.grad")  # 2 q p
+
+
+@item("tape_backward")
 def test_backward_adds_and_empties(student, check):
     """It adds to the grad of each leaf, and afterwards the tape is empty: once more is a RuntimeError."""
     tape, (a, b), values = laid_out(student, [2.0, 3.0], [("mul", 0, 1)])
@@ -193,23 +206,21 @@ def test_backward_along_a_long_chain(student, check):
 NAMES = ("E", "W_xh", "b_h", "W_hh", "W_hy", "b_y")
 
 
-def sentence(student, arrays, inputs, targets, times=1):
-    """The loss of a sentence and the parameters, as leaves after ``times`` backward passes."""
+def sentence(student, check, arrays, inputs, targets, expected):
+    """The parameters as leaves after a backward pass from the loss of a sentence, which is looked at first."""
     tape = student.tape.Tape()
     params = student.types.RNNParams(*[tape.leaf(array) for array in arrays])
-    for _ in range(times):
-        loss = student.tape.sentence_loss(params, inputs, targets)
-        value = loss.data
-        tape.backward(loss)
-    return value, params
+    loss = student.tape.sentence_loss(params, inputs, targets)
+    check.close(loss.data, expected, "the loss")
+    tape.backward(loss)
+    return params
 
 
 @item("tape_rnn")
 def test_the_loss_of_a_net_that_knows_nothing(student, check):
     """With all parameters 0 each of the 3 words is as likely: log 3. b_y alone has a gradient."""
     shapes = [(3, 2), (4, 2), (4,), (4, 4), (3, 4), (3,)]
-    value, params = sentence(student, [np.zeros(shape) for shape in shapes], [0, 1, 1, 2], [1, 1, 2, 2])
-    check.close(value, log(3), "the loss")
+    params = sentence(student, check, [np.zeros(shape) for shape in shapes], [0, 1, 1, 2], [1, 1, 2, 2], log(3))
     check.close(params.b_y.grad, np.array([1 / 3, 1 / 3 - 1 / 2, 1 / 3 - 1 / 2]), "the gradient by b_y")
     check.close(params.W_hy.grad, np.zeros((3, 4)), "the gradient by W_hy")
 
@@ -231,8 +242,8 @@ def test_the_gradients_of_a_sentence(student, rng, check, name):
     """The tape's gradient by each parameter is what a small change of it does to the loss."""
     arrays = dict(zip(NAMES, (rng.normal(size=s) for s in [(3, 2), (4, 2), (4,), (4, 4), (3, 4), (3,)]), strict=True))
     inputs, targets = [0, 1, 1, 2], [1, 1, 2, 0]
-    value, params = sentence(student, arrays.values(), inputs, targets)
-    check.close(value, plain_loss(**arrays, inputs=inputs, targets=targets), "the loss")
+    expected = plain_loss(**arrays, inputs=inputs, targets=targets)
+    params = sentence(student, check, arrays.values(), inputs, targets, expected)
 
     def of_one(array):
         return plain_loss(**{**arrays, name: array}, inputs=inputs, targets=targets)

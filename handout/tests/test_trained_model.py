@@ -11,7 +11,7 @@ START, THE = 1, 54  # ids of <s> and "the"
 @item("trained_model")
 @weight(1)
 def test_the_model_knows_how_sentences_begin(student, check):
-    """After the start of a sentence, the model in rnn_lm.npz gives "the" nearly all of the probability."""
+    """The form of the file, and "the" as the first word; how good the model is is measured when you hand it in."""
     names = ("E", "W_xh", "b_h", "W_hh", "W_hy", "b_y")
     params = check.fields(student.weights.load_trained(), names, "what load_trained gives")
     E, W_xh, b_h, _, W_hy, b_y = (check.array(params[name], name) for name in names)

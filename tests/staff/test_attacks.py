@@ -129,7 +129,7 @@ def test_no_folder_no_attacks(tmp_path: Path, pocket: Assignment) -> None:
 
 
 def test_the_attacks_of_this_assignment_are_well_formed() -> None:
-    """At least ninety in seven groups, each layer among them; a few that may harm what comes after are graded in full."""
+    """At least ninety in seven groups, each layer among them; a few that may do harm are graded in full."""
     assignment = load_assignment(ROOT / "assignment.toml")
     found = load_attacks(ROOT / "tests" / "attacks", assignment)
     assert len(found) >= 90

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import MISSING, dataclass, field, fields
@@ -19,6 +20,9 @@ if sys.version_info >= (3, 11):
     import tomllib  # novm
 else:
     import tomli as tomllib
+
+
+LANGUAGES = ("en", "zh")
 
 
 @dataclass(frozen=True)
@@ -51,13 +55,19 @@ class Item:
 
 @dataclass(frozen=True)
 class Part:
-    """Items under one heading. ``torch`` says that their workers need PyTorch."""
+    """Items under one heading.
+
+    Attributes:
+        torch: their workers need PyTorch.
+        given: given files of the package that only this part needs, of the same kind: without PyTorch, or with it.
+    """
 
     slug: str
     number: str
     title: str
     title_zh: str
     items: tuple[Item, ...]
+    given: tuple[str, ...] = ()
     torch: bool = False
     off: bool = False
 
@@ -90,12 +100,22 @@ class Assignment:
     files: dict[str, int]  # submission file -> largest size in bytes
     budgets: Budgets
     dropped: tuple[str, ...] = ()  # slugs of items that are switched off
+    parts_off: tuple[str, ...] = ()  # slugs of parts without an item that is switched on
+    python: str = "3.10"  # the oldest one that grades: what is handed in must do with it
+    language: str = "en"  # of the feedback in grading; on a laptop the student's choice comes first
+    left_out: frozenset[str] = frozenset()  # files of the package that only switched-off items need
     by_slug: dict[str, Item] = field(default_factory=dict, repr=False)
 
     @property
     def items(self) -> tuple[Item, ...]:
         """All items in the order of the assignment."""
         return tuple(self.by_slug.values())
+
+    @property
+    def torch_files(self) -> frozenset[str]:
+        """The files of the package that import PyTorch."""
+        given = {file for part in self.parts if part.torch for file in part.given}
+        return frozenset(given | {item.file for item in self.items if item.torch})
 
     @property
     def points(self) -> float:
@@ -110,10 +130,19 @@ def load_assignment(path: Path) -> Assignment:
         InputError: the file is missing, is no TOML, or says something that cannot be meant.
     """
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: {error}") from None
+    return read_assignment(text, path)
+
+
+def read_assignment(text: str, path: Path) -> Assignment:
+    """The same for the text of the file; ``path`` is for messages."""
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: {error}") from None
     try:
         return _assignment(raw)
@@ -124,10 +153,14 @@ def load_assignment(path: Path) -> Assignment:
 def _assignment(raw: dict[str, Any]) -> Assignment:
     _known(raw, ("assignment", "files", "budgets", "parts"), "the file")
     head = _table(raw.get("assignment", {}), "[assignment]")
-    _known(head, ("title", "title_zh", "version", "package"), "[assignment]")
+    _known(head, ("title", "title_zh", "version", "package", "language", "python"), "[assignment]")
     for key in ("title", "title_zh", "version", "package"):
         if not isinstance(head.get(key), str):
             raise InputError(f'[assignment] needs {key} = "..."')
+    if not re.fullmatch(r"3\.\d+", str(head.get("python", "3.10"))):
+        raise InputError(f'[assignment]: python = "3.10" or the like, not {head["python"]!r}')
+    if head.get("language", "en") not in LANGUAGES:
+        raise InputError(f"[assignment]: language is one of {', '.join(LANGUAGES)}, not {head['language']!r}")
     if not head["package"].isidentifier():
         raise InputError(f"[assignment]: {head['package']!r} cannot be the name of a package")
     sizes = _table(raw.get("files", {}), "[files]")
@@ -140,7 +173,7 @@ def _assignment(raw: dict[str, Any]) -> Assignment:
             raise InputError(f"[budgets]: {name} must be positive")
     if not budgets.call <= budgets.test <= budgets.item <= budgets.run < budgets.platform:
         raise InputError("[budgets]: call <= test <= item <= run < platform must hold")
-    parts, dropped = _parts(_tables(raw.get("parts", []), "[[parts]]"), sizes)
+    parts, off, dropped, left_out = _parts(_tables(raw.get("parts", []), "[[parts]]"), sizes)
     by_slug = {item.slug: item for part in parts for item in part.items}
     before = set(dropped)
     for item in by_slug.values():
@@ -153,22 +186,31 @@ def _assignment(raw: dict[str, Any]) -> Assignment:
     return Assignment(
         **head,
         parts=parts,
-        files={name: kilobytes * 1000 for name, kilobytes in sizes.items()},
+        files={name: kilobytes * 1000 for name, kilobytes in sizes.items() if name not in left_out},
         budgets=budgets,
         dropped=tuple(dropped),
+        parts_off=tuple(off),
+        left_out=left_out,
         by_slug=by_slug,
     )
 
 
-def _parts(raw: list[dict[str, Any]], files: dict[str, int]) -> tuple[tuple[Part, ...], list[str]]:
+def _parts(
+    raw: list[dict[str, Any]], files: dict[str, int]
+) -> tuple[tuple[Part, ...], list[str], list[str], frozenset[str]]:
+    """The parts with an item that is switched on, the other parts, the items that are off, the files that go."""
     parts: list[Part] = []
+    off: list[str] = []
     dropped: list[str] = []
+    wanted: set[str] = set()
+    unwanted: set[str] = set()
     slugs: set[str] = set()
     seen: set[str] = set()
     for entry in raw:
         where = f"part {entry.get('slug')!r}"
         rows = _tables(entry.get("items", []), f"{where}: items")
-        part = _struct(Part, {**entry, "items": ()}, where)
+        given = _texts(entry.get("given", []), f"{where}: given should be a list of files")
+        part = _struct(Part, {**entry, "items": (), "given": given}, where)
         if not {part.slug, part.number}.isdisjoint(slugs):
             raise InputError(f"{where}: another part has this slug or number")
         slugs |= {part.slug, part.number}
@@ -180,22 +222,25 @@ def _parts(raw: list[dict[str, Any]], files: dict[str, int]) -> tuple[tuple[Part
             seen.add(item.slug)
             if part.off or item.off:
                 dropped.append(item.slug)
+                unwanted.add(item.file)
             else:
+                wanted.add(item.file)
                 placed = {"number": f"{part.number}.{len(items) + 1}", "part": part.slug, "torch": part.torch}
                 items.append(Item(**{**_values(item), **placed}))
+        (wanted if items else unwanted).update(part.given)
         if items:
             parts.append(Part(**{**_values(part), "items": tuple(items)}))
+        else:
+            off.append(part.slug)
     if not parts:
         raise InputError("no item is switched on")
-    return tuple(parts), dropped
+    return tuple(parts), off, dropped, frozenset(unwanted - wanted)
 
 
 def _item(row: dict[str, Any], files: dict[str, int]) -> Item:
     where = f"item {row.get('slug')!r}"
-    needs = row.get("needs", [])
-    if not isinstance(needs, list) or not all(isinstance(slug, str) for slug in needs):
-        raise InputError(f"{where}: needs should be a list of slugs")
-    item: Item = _struct(Item, {**row, "needs": tuple(needs)}, where, hidden=("number", "part", "torch"))
+    needs = _texts(row.get("needs", []), f"{where}: needs should be a list of slugs")
+    item: Item = _struct(Item, {**row, "needs": needs}, where, hidden=("number", "part", "torch"))
     if not item.slug.isidentifier():
         raise InputError(f"{where}: a slug is letters, digits and underscores")
     if not 0 < item.points < math.inf:
@@ -228,6 +273,12 @@ def _struct(cls: Any, raw: dict[str, Any], where: str, hidden: tuple[str, ...] =
     if missing:
         raise InputError(f"{where} needs {', '.join(missing)}")
     return cls(**raw)
+
+
+def _texts(value: Any, wanted: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise InputError(wanted)
+    return tuple(value)
 
 
 def _table(value: Any, where: str) -> dict[str, Any]:

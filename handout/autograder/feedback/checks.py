@@ -156,7 +156,7 @@ class Check:
     def unpack(self, got: Any, count: int, what: str = "the result") -> tuple[Any, ...]:
         """The parts of a tuple or list of ``count`` values."""
         __tracebackhide__ = True
-        wanted = f"a tuple of {count} values"
+        wanted = f"a tuple or list of {count} values"
         if type(got) not in (tuple, list):
             self._refuse_handles(got, what, wanted)
             raise CheckFailed(self._name(f"{what} should be {wanted}, not {article(got)}"), f"got {short(got)}")
@@ -291,12 +291,21 @@ class Check:
         size, limit, kind = float(error[worst]), allowed, "error"
         if scale:
             size, limit, kind = size / scale, allowed / scale, "relative error"
+        of = " of the largest entry" if scale and error.size > 1 else ""
+        kind = "error" if of else kind
         lines = [f"{what}: {entries}" if want.ndim else f"{what} is wrong"]
         if self._hidden:
-            lines.append(f"  {kind} about {size:.0e}, allowed {limit:.0e}")
+            lines.append(f"  {kind} about {size:.0e}{of}, allowed {limit:.0e}")
         else:
+            if want.ndim:
+                lines.append(f"  shape {have.shape} {have.dtype}, as expected")
             lines.append(f"  {place}got {_number(have[worst], 7)}    expected {_number(want[worst], 7)}")
-            lines.append(f"  {kind} {size:.1e}, allowed {limit:.0e}")
+            lines.append(f"  {kind} {size:.1e}{of}, allowed {limit:.0e}")
+        factor = _common_factor(have, want)
+        if factor == -1:
+            lines.append("  every entry has the wrong sign")
+        elif factor is not None:
+            lines.append(f"  every entry is {factor:.4g} times what is expected")
         detail = f"{place}got {_number(have[worst], 9)}, expected {_number(want[worst], 9)}, error {error[worst]:.3g}"
         raise CheckFailed(self._name("\n".join(lines)), detail)
 
@@ -357,6 +366,17 @@ def _as_float(value: int | Fraction) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def _common_factor(have: np.ndarray, want: np.ndarray) -> float | None:
+    """The number of which every entry is that multiple of what is expected; None where there is none to speak of."""
+    usable = have.size > 1 and have.dtype.kind == "f" and np.isfinite(have).all() and np.isfinite(want).all()
+    if not usable or not want.all():
+        return None
+    ratios = have / want
+    factor = float(ratios.flat[0])
+    constant = np.allclose(ratios, factor, rtol=1e-6, atol=0)
+    return round(factor, 9) if constant and factor and abs(factor - 1) > 1e-3 else None
 
 
 def _number(value: Any, digits: int) -> str:

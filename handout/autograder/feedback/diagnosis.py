@@ -64,11 +64,6 @@ class Hint:
     text: str
     text_zh: str
 
-    @property
-    def lines(self) -> str:
-        """The hint in both languages, a line each."""
-        return f"{self.text}\n{self.text_zh}"
-
 
 def trace(place: str, sent: Iterable[object], got: object) -> Trace:
     """The trace of a failing check.

@@ -18,7 +18,9 @@ from .assignment import Assignment, Item
 from .errors import GraderError
 from .handles import Student
 from .inline import InlineLink
+from .language import Language
 from .loading import load_as
+from .patience import Patience
 from .scores import Case, Outcome
 
 
@@ -32,6 +34,8 @@ class GradedSession:
         open_student: gives a context manager that yields the Student for one test.
         seed: of the inputs of public tests. ``secret`` is the seed of hidden ones.
         reference_folder: where the solved package lies; None in the handout.
+        language: in which students are told.
+        patience: how long a call may take inline; None for ever.
         listeners: called with (case, outcome) after each test.
         traces: what failing checks saw, by case; kept for whoever sets it to a dict.
         measured: set as that of every ``Check``, with the case before its arguments.
@@ -50,10 +54,13 @@ class GradedSession:
         self.listeners: list[Callable[[Case, Outcome], None]] = []
         self.traces: dict[tuple[str, str, str], diagnosis.Trace] | None = None
         self.measured: Callable[[Case, str, float], None] | None = None
+        self.language = Language()
+        self.patience: Patience | None = None
         self.open_student: Callable[[Item], AbstractContextManager[Student]] = self._open_inline
         self.open_reference: Callable[[], Student] = self._open_reference_inline
         self.current: Student | None = None
         self._reference: Reference | None = None
+        self._sheet = scores.ScoreSheet(assignment)
 
     @property
     def reference(self) -> Reference:
@@ -67,6 +74,11 @@ class GradedSession:
         """The name under which the reference is loaded, which is not the student's."""
         return f"reference_{self.assignment.package}"
 
+    @property
+    def inline(self) -> bool:
+        """Whether student code runs in this process, with what this machine has installed."""
+        return self.open_student == self._open_inline
+
     def seed_for(self, case: Case) -> int:
         """The seed of a test's inputs, from its item, file, function and case id alone."""
         secret = self.secret if case.hidden and self.secret is not None else f"seed {self.seed}".encode()
@@ -75,11 +87,11 @@ class GradedSession:
 
     def item_scores(self) -> list[scores.ItemScore]:
         """The score of every item as things stand."""
-        return scores.score_items(self.assignment, self.cases.values(), self.outcomes)
+        return self._sheet.rows(self.cases.values(), self.outcomes)
 
     @contextmanager
     def _open_inline(self, item: Item) -> Iterator[Student]:
-        yield Student(InlineLink(self.submission, self.assignment.package))
+        yield Student(InlineLink(self.submission, self.assignment.package, self.patience, item.slug))
 
     def _open_reference_inline(self) -> Student:
         assert self.reference_folder is not None
@@ -110,7 +122,7 @@ class Reference:
             raise GraderError("hidden tests need --reference DIR, the folder of the solved package")
         self._session = session
         self._worker: Student | None = None
-        self._torch_modules = {item.file.removesuffix(".py") for item in session.assignment.items if item.torch}
+        self._torch_modules = {file.removesuffix(".py") for file in session.assignment.torch_files}
         load_as(session.reference_folder, session.assignment.package, session.reference_package)
 
     def __getattr__(self, name: str) -> Any:

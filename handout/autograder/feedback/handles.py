@@ -46,6 +46,7 @@ class Student:
     def __init__(self, link: Link, ours: bool = False) -> None:
         self._link, self._ours = link, ours
         self._modules: dict[str, Handle] = {}
+        self._paths: dict[int, str] = {}  # number of an object -> by which name it came first
         self.sticky: StudentError | None = None
         self.calls = 0
         self.last_call = ""
@@ -234,9 +235,12 @@ class Handle:
 
 
 def _called(value: Any, path: str) -> Any:
-    """Remember by which of the student's names a handle came: messages name the function."""
+    """Remember by which of the student's names a handle came: messages name the function.
+
+    An object that a method of its own returns, such as ``model.double()``, keeps its name.
+    """
     if type(value) is Handle and not value._path:
-        object.__setattr__(value, "_path", path)
+        object.__setattr__(value, "_path", value._student._paths.setdefault(value._number, path))
     return value
 
 

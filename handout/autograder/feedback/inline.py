@@ -8,22 +8,39 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from .errors import Late
 from .loading import forget, import_from
-from .server import Server
+from .patience import OutOfPatienceError, Patience
+from .server import Server, load_torch
 from .values import Flat
+
+__all__ = ["InlineLink", "load_torch"]
 
 
 class InlineLink:
-    """A link to the package ``package`` in ``folder``, imported afresh: no module state outlives a test."""
+    """A link to the package ``package`` in ``folder``, imported afresh: no module state outlives a test.
 
-    def __init__(self, folder: Path, package: str) -> None:
+    Args:
+        folder, package: where it is.
+        patience: for each call; None for ever.
+        about: what the calls are about, for ``patience``.
+    """
+
+    def __init__(self, folder: Path, package: str, patience: Patience | None = None, about: str = "") -> None:
+        self._patience, self._about = patience or Patience(0), about
         forget(package)
         import_from(folder)
         self._server = Server(package, str(folder / package), inline=True)
 
     def ask(self, request: str, arguments: Flat) -> tuple[str, Flat]:
         """See ``handles.Link``."""
-        return self._server.answer(request, arguments)
+        try:
+            with self._patience.with_call(self._about):
+                return self._server.answer(request, arguments)
+        except OutOfPatienceError as error:
+            late = Late(f"your code did not finish within {error} s")
+            late.frames = tuple((file, line, name) for file, line, name in self._server.places(error.interrupt)[-2:])
+            raise late from None
 
     @property
     def cause(self) -> BaseException | None:

@@ -13,19 +13,25 @@ import inspect
 import sys
 import unittest
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from . import card, marks, scores
+from . import card, language, marks, scores
 from .assignment import Assignment, Item, load_assignment
 from .checks import Check
 from .errors import GraderError, InputError
+from .facts import facts_in
 from .graded import GradedSession, Reference
 from .handles import Student
+from .inline import load_torch
+from .language import Language
+from .patience import Patience
 from .scores import Case, Outcome
 from .verdict import line_of, outcome_of
 
@@ -39,6 +45,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--seed", type=int, default=0, help="seed of the inputs of public tests (default: 0)")
     group.addoption("--submission", metavar="DIR", help="folder that holds the student's package")
     group.addoption("--reference", metavar="DIR", help="folder that holds the solved package, for hidden tests")
+    group.addoption("--lang", metavar="LANG", help="of the feedback: en or zh (default: the machine's own)")
+    parser.addini("patience", "seconds that a call of student code may take, inline; 0 for ever", default="0")
     parser.addini("assignment", "path of assignment.toml", default="assignment.toml")
     parser.addini("submission", "folder that holds the student's package", default=".")
 
@@ -56,6 +64,8 @@ def pytest_configure(config: pytest.Config) -> None:
             option("--seed"),
             None,
         )
+        session.patience = Patience(float(config.getini("patience")))
+        session.language = Language(language.chosen(option("--lang"), session.assignment.language))
         wanted = [find_item(session.assignment, name) for name in option("--item")]
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
@@ -107,6 +117,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError(f"{session.submission}: no package {session.assignment.package!r} here")
     if gone:
         config.hook.pytest_deselected(items=gone)
+    if session.language.name != "en":
+        folders = sorted({test.path.parent for test, _ in kept})
+        session.language = Language(session.language.name, language.words_in(folders))
     kept.sort(key=lambda pair: (order[pair[1].item], _is_hidden(pair[0])))
     _register(session, kept)
     items[:] = [test for test, _ in kept] + others
@@ -248,7 +261,32 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
     if CASE in item.stash:
         item.config.stash[SESSION].current = None
         marks.clear_values(item.function)  # type: ignore[attr-defined]
+        session, case = item.config.stash[SESSION], item.stash[CASE]
+        _stop_at_an_untouched_stub(session, case, item.path.parent)
+        _skip_without_torch(session, case)
     return (yield)
+
+
+class UntouchedError(Exception):
+    """Nothing need be run: the student's file is as it was handed out."""
+
+
+def _stop_at_an_untouched_stub(session: GradedSession, case: Case, tests: Path) -> None:
+    """A blank handout answers at once, and loads no library for nothing."""
+    if session.inline:
+        package = session.submission / session.assignment.package
+        text = facts_in(tests).stub_of(package, session.assignment.by_slug[case.item].file, case.item)
+        if text is not None:
+            raise UntouchedError(text)
+
+
+def _skip_without_torch(session: GradedSession, case: Case) -> None:
+    """A laptop may do without PyTorch until the part that needs it. Grading has its own."""
+    if session.assignment.by_slug[case.item].torch and session.inline:
+        if find_spec("torch") is None:
+            part = next(part.number for part in session.assignment.parts if part.torch)
+            pytest.skip(f"torch is not installed (needed from part {part} on)")
+        load_torch()  # before the student's time counts: a cold disk may need half a minute
 
 
 @pytest.hookimpl(wrapper=True)
@@ -261,15 +299,20 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    report: pytest.TestReport = yield  # type: ignore[assignment]
     case = item.stash.get(CASE, None)
+    with _without_traceback(item.config, case is not None):
+        report: pytest.TestReport = yield  # type: ignore[assignment]
     if case is None or not isinstance(item, pytest.Function):
         return report  # type: ignore[return-value]
     session = item.config.stash[SESSION]
     error = call.excinfo.value if call.excinfo is not None else None
     if isinstance(error, (KeyboardInterrupt, pytest.exit.Exception)):
         return report  # type: ignore[return-value]
-    if call.when == "call":
+    if isinstance(error, UntouchedError):
+        outcome = Outcome(scores.NOT_STARTED, 0.0, str(error))
+    elif isinstance(error, pytest.skip.Exception) and call.when == "setup" and session.inline:
+        outcome = Outcome(scores.SKIPPED, 0.0, f"skipped: {error}")
+    elif call.when == "call":
         outcome = outcome_of(session, item, case, error)
     elif error is not None:
         earned = (
@@ -279,12 +322,12 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     else:
         return report  # type: ignore[return-value]
     session.outcomes[case.key] = outcome
-    if outcome.state != scores.PASSED:
+    if outcome.state not in (scores.PASSED, scores.SKIPPED):
         traced = error is not None and outcome.state != scores.NOT_STARTED and item.config.get_verbosity() > 0
         shown = replace(outcome, hint="") if outcome.hint in session.said else outcome  # a hint is said once
-        told = card.failure_text(case, shown, again=outcome.message in session.said)
+        told = card.failure_text(case, shown, outcome.message in session.said, session.language)
         session.said |= {outcome.message, outcome.hint}
-        report.longrepr = f"{told}\n\n{report.longreprtext}" if traced else told
+        report.longrepr = card.Told(f"{told}\n\n{report.longreprtext}" if traced else told)  # type: ignore[assignment]
         report.outcome = "failed"
     report.user_properties.append(("state", outcome.state))
     for listener in session.listeners:
@@ -292,8 +335,21 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report  # type: ignore[return-value]
 
 
+@contextmanager
+def _without_traceback(config: pytest.Config, graded: bool) -> Iterator[None]:
+    """Of a graded test pytest need not format a traceback that is not shown: it takes longer than the test."""
+    style = config.option.tbstyle
+    if graded and config.get_verbosity() <= 0:
+        config.option.tbstyle = "no"
+    try:
+        yield
+    finally:
+        config.option.tbstyle = style
+
+
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str | tuple[str, dict[str, bool]]] | None:
-    state = dict(report.user_properties).get("state") if report.when == "call" else None
+    told = isinstance(report, pytest.TestReport) and report.when != "teardown"
+    state = dict(report.user_properties).get("state") if told else None
     if state == scores.NOT_STARTED:
         return "not started", "-", ("NOT STARTED", {"yellow": True})
     return None
@@ -302,7 +358,7 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str |
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     session = config.stash[SESSION]
     if session.cases and session.outcomes:
-        card.write(terminalreporter, session.assignment, session.item_scores(), session.seed)
+        card.write(terminalreporter, session.assignment, session.item_scores(), session.seed, session.language)
 
 
 def torch_is_loaded() -> bool:

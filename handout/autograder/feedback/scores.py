@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .assignment import Assignment, Item
@@ -16,6 +16,7 @@ LATE = "timeout"
 WAITING = "waiting"
 GRADER_ERROR = "grader error"
 NOT_RUN = "not run"
+SKIPPED = "skipped"  # on a laptop only: it lacks PyTorch
 
 PUBLIC_SHARE = 1 / 3  # public tests carry at most this part of an item
 
@@ -50,12 +51,12 @@ class Outcome:
     """How a test ended.
 
     Attributes:
-        state: PASSED (only with the whole of its share), FAILED, NOT_STARTED, CANNOT_IMPORT, LATE, GRADER_ERROR or
-            NOT_RUN.
+        state: PASSED (only with the whole of its share), FAILED, NOT_STARTED, CANNOT_IMPORT, LATE, GRADER_ERROR,
+            NOT_RUN or SKIPPED.
         fraction: the part of its share that it earned, 0 to 1.
         message: what the student may read.
         detail: what only staff may read.
-        hint: which mistake it seems to be, in the languages of the catalogue, a line each.
+        hint: which mistake it seems to be, in the language of the run.
         mistakes: the ids of the mistakes whose hint it is, for staff.
     """
 
@@ -65,6 +66,9 @@ class Outcome:
     detail: str = ""
     hint: str = ""
     mistakes: tuple[str, ...] = ()
+
+
+Outcomes = Mapping[tuple[str, str, str], Outcome]  # by the keys of cases
 
 
 @dataclass(frozen=True)
@@ -83,26 +87,48 @@ class ItemScore:
         return f"waiting for {', '.join(self.waiting_for)}" if self.state == WAITING else self.state
 
 
-def score_items(
-    assignment: Assignment, cases: Iterable[Case], outcomes: Mapping[tuple[str, str, str], Outcome]
-) -> list[ItemScore]:
+def score_items(assignment: Assignment, cases: Iterable[Case], outcomes: Outcomes) -> list[ItemScore]:
     """The score of every item, in the order of the assignment.
 
     An item's score is its points times the passed share, to two decimals. A test without an outcome was not run.
     """
-    by_item: dict[str, list[tuple[Case, Outcome]]] = {item.slug: [] for item in assignment.items}
-    for case in cases:
-        by_item[case.item].append((case, outcomes.get(case.key, Outcome(NOT_RUN))))
-    fractions = {slug: _fraction(rows) for slug, rows in by_item.items()}
-    scores = []
-    for item in assignment.items:
-        rows = by_item[item.slug]
-        fraction = 1.0 if item.waived else fractions[item.slug]
-        needs = [assignment.by_slug[need] for need in item.needs if need in assignment.by_slug]
-        lacking = tuple(need.number for need in needs if not need.waived and _lost(by_item[need.slug]))
+    return ScoreSheet(assignment).rows(list(cases), outcomes)
+
+
+class ScoreSheet:
+    """``score_items`` after each of a thousand tests: an item to which nothing has happened keeps its row, as it is."""
+
+    def __init__(self, assignment: Assignment) -> None:
+        self._assignment = assignment
+        self._cases: dict[str, list[Case]] = {}
+        self._count = -1
+        self._known: dict[str, tuple[tuple[Outcome | None, ...], tuple[str, ...], ItemScore]] = {}
+
+    def rows(self, cases: Collection[Case], outcomes: Outcomes) -> list[ItemScore]:
+        """See ``score_items``. Cases are added between two calls, never taken away."""
+        if len(cases) != self._count:
+            self._cases, self._count = {item.slug: [] for item in self._assignment.items}, len(cases)
+            for case in cases:
+                self._cases[case.item].append(case)
+        seen = {slug: tuple(outcomes.get(case.key) for case in mine) for slug, mine in self._cases.items()}
+        return [self._row(item, seen) for item in self._assignment.items]
+
+    def _row(self, item: Item, seen: Mapping[str, tuple[Outcome | None, ...]]) -> ItemScore:
+        needs = [self._assignment.by_slug[need] for need in item.needs if need in self._assignment.by_slug]
+        lacking = tuple(need.number for need in needs if not need.waived and _lost(seen[need.slug]))
+        mine = seen[item.slug]
+        known = self._known.get(item.slug)
+        if known is not None and known[0] == mine and known[1] == lacking:  # tuples look at identity first
+            return known[2]
+        rows = tuple(
+            (case, Outcome(NOT_RUN) if outcome is None else outcome)
+            for case, outcome in zip(self._cases[item.slug], mine, strict=True)
+        )
+        fraction = 1.0 if item.waived else _fraction(rows)
         state = PASSED if item.waived else _state([outcome for _, outcome in rows], lacking)
-        scores.append(ItemScore(item, round(item.points * fraction, 2), state, lacking, tuple(rows)))
-    return scores
+        row = ItemScore(item, round(item.points * fraction, 2), state, lacking, rows)
+        self._known[item.slug] = (mine, lacking, row)
+        return row
 
 
 def public_shares(cases: Iterable[Case]) -> dict[str, float]:
@@ -115,15 +141,16 @@ def public_shares(cases: Iterable[Case]) -> dict[str, float]:
     return {slug: public[slug] / total[slug] for slug in total}
 
 
-def _fraction(rows: list[tuple[Case, Outcome]]) -> float:
+def _fraction(rows: Sequence[tuple[Case, Outcome]]) -> float:
     total = sum(case.share for case, _ in rows)
     earned = sum(case.share * min(1.0, max(0.0, outcome.fraction)) for case, outcome in rows)
     return earned / total if total else 0.0
 
 
-def _lost(rows: list[tuple[Case, Outcome]]) -> bool:
+def _lost(outcomes: Iterable[Outcome | None]) -> bool:
     """Whether a test did not earn its whole share; what was not run, or broke on our side, says nothing."""
-    return any(outcome.fraction < 1 for _, outcome in rows if outcome.state not in (NOT_RUN, GRADER_ERROR))
+    told = (outcome for outcome in outcomes if outcome is not None)
+    return any(outcome.fraction < 1 for outcome in told if outcome.state not in (NOT_RUN, GRADER_ERROR, SKIPPED))
 
 
 def _state(outcomes: list[Outcome], lacking: tuple[str, ...]) -> str:
@@ -134,6 +161,8 @@ def _state(outcomes: list[Outcome], lacking: tuple[str, ...]) -> str:
         return GRADER_ERROR
     if states == {PASSED}:
         return PASSED
+    if SKIPPED in states:
+        return SKIPPED
     if NOT_RUN in states:  # cut short: whatever the others are, this is no verdict
         return NOT_RUN
     if states == {NOT_STARTED}:

@@ -29,6 +29,11 @@ FRAMES = 6
 HIDDEN = "(its message cannot be shown)"
 
 
+def load_torch() -> Any:
+    """PyTorch, which is imported on this side only."""
+    return importlib.import_module("torch")
+
+
 class Server:
     """Answers requests about one package of student code.
 
@@ -87,11 +92,7 @@ class Server:
             message = _in_words(error)
         except BaseException:
             message = HIDDEN
-        frames = []
-        for frame in traceback.extract_tb(error.__traceback__):
-            name = self._short_name(frame.filename)
-            if name is not None:
-                frames.append([name, frame.lineno or 0, frame.name])
+        frames = self.places(error)
         if isinstance(error, SyntaxError):
             name = self._short_name(str(error.filename))
             if name is not None:
@@ -99,6 +100,12 @@ class Server:
                 message = f"{error.msg} (a command that only notebooks have)" if magic else str(error.msg)
                 frames.append([name, error.lineno or 0, "<module>"])
         return [base, type(error).__name__[:80], _legal(message), frames[-FRAMES:]]
+
+    def places(self, error: BaseException) -> list[list[Any]]:
+        """The student's own frames of an error, outermost first: [file, line, function] each."""
+        frames = traceback.extract_tb(error.__traceback__)
+        named = [(self._short_name(frame.filename), frame) for frame in frames]
+        return [[name, frame.lineno or 0, frame.name] for name, frame in named if name is not None]
 
     def _short_name(self, filename: str) -> str | None:
         """A file of the student's, seen from the folder that holds the package; None for any other file."""
@@ -121,7 +128,7 @@ class Server:
             return file.read()
 
     def torch(self) -> Any:
-        return importlib.import_module("torch")
+        return load_torch()
 
     def get(self, target: Any, name: str) -> Any:
         return getattr(target, name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import platform
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +38,7 @@ def outcome_of(session: GradedSession, test: pytest.Function, case: Case, error:
         return _diagnosed(session, test, case, outcome, error.place, error.got)
     if isinstance(error, Late):
         while_importing = f"{error.importing}.py cannot be imported: " if error.importing else ""
-        return Outcome(scores.LATE, 0.0, f"{while_importing}{error}")
+        return Outcome(scores.LATE, 0.0, f"{while_importing}{error}{_places(error)}")
     if isinstance(error, StudentError):
         return _students_error(session, case, error, instead)
     if isinstance(error, (GraderError, pytest.skip.Exception, pytest.xfail.Exception)) or _is_ours(
@@ -64,20 +65,30 @@ def _diagnosed(
     if session.traces is not None:
         session.traces[case.key] = seen
     hint = hints.named(seen.key)
-    return outcome if hint is None else replace(outcome, hint=hint.lines, mistakes=hint.ids)
+    return (
+        outcome
+        if hint is None
+        else replace(outcome, hint=session.language.hint(hint.text, hint.text_zh), mistakes=hint.ids)
+    )
 
 
 def _students_error(session: GradedSession, case: Case, error: StudentError, instead: str | None) -> Outcome:
     ours = isinstance(error, (WrongType, Ended))  # they say all that there is to say
     text = str(error) if ours else f"{error.kind}: {error}"
-    place = "".join(f"\n  {file}:{line} in {function}" for file, line, function in error.frames)
+    place = _places(error)
     if error.importing:
+        if error.kind == "SyntaxError":
+            text += f" (read by Python {platform.python_version()})"
         return Outcome(scores.CANNOT_IMPORT, 0.0, f"{error.importing}.py cannot be imported: {text}{place}")
     if error.kind == "NotImplementedError":
         return _stub(session, case, str(error))
     if error.kind == "AttributeError" and (missing := _MISSING_NAME.match(str(error))):
         text = f"{missing[1]}.py has no {missing[2]}: was it renamed or deleted?"
     return Outcome(scores.FAILED, 0.0, text + place if instead is None else instead)
+
+
+def _places(error: StudentError) -> str:
+    return "".join(f"\n  {file}:{line} in {function}" for file, line, function in error.frames)
 
 
 _MISSING_NAME = re.compile(r"module '\w+\.(\w+)' has no attribute '(\w+)'")
