@@ -24,7 +24,7 @@ from autograder.feedback.assignment import load_assignment
 from autograder.feedback.facts import FILE, Facts, digest
 from autograder.feedback.front import saves
 from autograder.weights import public_shares
-from tests.staff.runs import POCKET, ROOT
+from tests.staff.runs import POCKET, ROOT, run_and_read
 
 SCREENS = Path(__file__).with_name("screens")
 DOUBLE = 'raise NotImplementedError("double: double")'
@@ -145,6 +145,16 @@ def test_submit(tmp_path: Path, lang: str) -> None:
         assert packed.namelist() == ["alpha.py", "beta.py"]
         assert packed.read("alpha.py") == (folder / "pocket/alpha.py").read_bytes()
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_gradescope_shows(tmp_path: Path) -> None:
+    """What was received, and a row an item in the same words, readable without colour."""
+    folder = handout(tmp_path / "h", ("double", "mean", "tally"))
+    edit(folder, "alpha.py", "return 2 * x", "return x / 2")
+    run = run_and_read(folder / "pocket", POCKET)
+    rows = [f"{row.name} ({row.score:g}/{row.most:g})  {row.status}\n{row.output}" for row in run.rows.values()]
+    text = "\n\n".join([re.sub(r"Run \w+\. Graded in \d+ s", "Run N. Graded in N s", run.output), *rows]) + "\n"
+    assert_stored("gradescope", re.sub(r"Python [\d.]+, numpy [\d.]+\d", "Python 3.N, numpy N", text))
 
 
 def test_what_cannot_be_read_is_said_and_handed_in_all_the_same(tmp_path: Path) -> None:
