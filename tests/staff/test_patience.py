@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -15,6 +17,15 @@ def loop() -> None:
         pass
 
 
+@pytest.fixture(params=[signal.default_int_handler, signal.SIG_IGN], ids=["in-front", "in-the-background"])
+def _ctrl_c(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What the process does on Ctrl-C: a script that is started in the background ignores it."""
+    before = signal.signal(signal.SIGINT, request.param)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_ctrl_c")
 def test_an_endless_loop_is_interrupted() -> None:
     """The traceback says where it was."""
     with pytest.raises(OutOfPatienceError, match=r"0\.2") as ended, Patience(0.2).with_call("a"):

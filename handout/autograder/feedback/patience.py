@@ -2,11 +2,15 @@
 
 A thread interrupts the main one, as Ctrl-C does, when a call of student code takes too long. In grading the worker is
 killed from outside; this here is a courtesy, and what does not react to Ctrl-C does not react to it.
+
+A signal ends a sleep as well. Where the process ignores it, in the background of a script, or where there are no such
+signals, on Windows, the exception is put into the main thread itself.
 """
 
 from __future__ import annotations
 
-import _thread
+import ctypes
+import signal
 import sys
 import threading
 import time
@@ -86,7 +90,14 @@ class Patience:
                 if _in_debugger(sys._current_frames().get(main or 0)):
                     continue
                 self._fired, self._deadline = True, None
-                _thread.interrupt_main()
+                _interrupt(main or 0)
+
+
+def _interrupt(thread: int) -> None:
+    if hasattr(signal, "pthread_kill") and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.pthread_kill(thread, signal.SIGINT)
+    else:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))
 
 
 def _in_debugger(frame: FrameType | None) -> bool:
