@@ -508,7 +508,7 @@ def test_ci_runs_everything_from_any_folder(machine: Machine) -> None:
     done = ci(machine, red=None)
     assert [line.removeprefix("ran ") for line in done.stdout.splitlines() if line.startswith("ran ")] == [
         "setup",
-        "pytest",
+        "pytest -n auto --dist loadfile",
         "ruff check .",
         "ruff format --check .",
         "mypy",
