@@ -126,10 +126,13 @@ def extremes(run: Run, key: str, values: Sequence[float], low: float, high: floa
 
 
 def lines(figure: Any, x: Sequence[float], curves: dict[str, Sequence[float]], xlabel: str, ylabel: str) -> Any:
-    """Draw curves over the same x into a matplotlib figure, with a legend; the axes are returned."""
+    """Draw curves over the same x into a matplotlib figure, with a legend; the axes are returned.
+
+    The markers are hollow and get smaller: where curves lie upon each other, all of them can still be seen.
+    """
     axes = figure.add_subplot()
-    for label, y in curves.items():
-        axes.plot(x, y, label=label)
+    for i, (label, y) in enumerate(curves.items()):
+        axes.plot(x, y, label=label, fillstyle="none", markersize=max(13 - 2.5 * i, 4))
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     axes.legend()
