@@ -113,7 +113,8 @@ def three_arms(run: Run) -> None:
             accuracy = run.say("accuracy after the epoch", "每轮之后的准确率")
             axes.plot(epochs, [row[3] for row in curve], "--", marker="", label=accuracy)
             axes.set(xlabel=run.say("epoch", "轮"), xscale="log", ylim=(0, 1.15))
-            axes.legend()
+            axes.set_xticks([1, 10, EPOCHS], ["1", "10", str(EPOCHS)])
+            axes.legend(loc="center right")
 
 
 def unrolled(run: Run) -> None:
@@ -225,7 +226,7 @@ def learned(run: Run) -> None:
             loss, found = gradients(arrays, wrong)
             curves[wrong].append(loss)
             for name, array in arrays.items():
-                array -= 1.0 * found[name]
+                array -= 0.5 * found[name]
     added, replaced = curves[False], curves[True]
     rows = [[i, added[i], replaced[i]] for i in (0, 1, 2, 5, 10, 20, 40, DESCENT - 1)]
     run.table("overwritten-training", ["step", "loss, added", "loss, overwritten"], rows)
@@ -240,7 +241,7 @@ def learned(run: Run) -> None:
             axes.plot(replaced, "--", marker="", label=run.say("overwritten (=)", "覆盖（=）"))
             axes.set(xlabel=run.say("step", "步"), ylabel=run.say("loss of the sentence (nats)", "这句话的损失（nat）"))
             axes.set_ylim(0)
-            axes.legend()
+            axes.legend(loc="center right")
 
 
 STEPS: list[Step] = [written_out, three_arms, unrolled, against_pytorch, overwritten, learned]

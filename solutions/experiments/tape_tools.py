@@ -104,6 +104,10 @@ def regions(run: Run, points: np.ndarray, arms: np.ndarray, net: Leaves, linear:
             right = (predictions(leaves, points) == arms).mean()
             axes.set(title=f"{title}: {100 * right:.1f} %", aspect="equal", xticks=[], yticks=[])
         drawn.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    run.look(
+        "on the left three straight cuts; on the right the hidden layer has bent space until the arms come apart",
+        "左边只有三条直线；右边，隐藏层把空间弯到三条旋臂能分开为止",
+    )
 
 
 # Two operations that ``lm.tape`` has as one, written with ``record`` as you would write any new one.
