@@ -77,13 +77,14 @@ def exposure_bias(run: Run) -> None:
         ],
     )
     run.look(
-        "As long as its own words make a sentence of the language, it is as good after them as after true ones. What is "
-        "left of the bias is in the last column: sentences that nobody says, and after the first such word nothing in "
-        "the training text has taught it how to go on.",
+        "As long as its own words make a sentence of the language, it is as good after them as after true ones. What "
+        "is left of the bias is in the last column: sentences that nobody says, and after the first such word nothing "
+        "in the training text has taught it how to go on.",
         "只要自己写的仍是这个语言的句子，它读自己的词和读真实的词一样好。剩下的偏差在最后一列：没有人会说的句子，"
         "写出第一个这样的词之后该怎么办，训练集从没教过。",
     )
     forced, rolled, other = losses.values()
     run.figure("lecture A 5.2: perplexity rolled out / teacher-forced", math.exp(rolled - forced), 10, 1e6)
     run.figure("lecture A 5.2: the same / with another true sentence", math.exp(rolled - other), 0.1, 10)
-    run.figure("lecture A 5.2: KL after its own words / after true ones", gaps["words that it wrote"] / gaps["true words"], 0.4, 1.6)
+    ratio = gaps["words that it wrote"] / gaps["true words"]
+    run.figure("lecture A 5.2: KL after its own words / after true ones", ratio, 0.4, 1.6)

@@ -1,4 +1,4 @@
-"""The LSTM beside the RNN: how much of the gradient reaches the subject. A step of experiment 6, with PyTorch. Given."""
+"""The LSTM beside the RNN: how much of the gradient reaches the subject. A step of experiment 6. Given."""
 
 from __future__ import annotations
 

@@ -97,10 +97,11 @@ def peeking(run: Run) -> None:
         ],
     )
     run.look(
-        f"The bidirectional RNN's loss falls to {curve[-1]:.3f} in one epoch, its perplexity to about 1, far below the "
-        "truth: that is no prediction, it reads the answer. Where there is no next word yet it is worse than an n-gram.",
+        f"The bidirectional RNN's loss falls to {curve[-1]:.3f} in one epoch, its perplexity to about 1, far below "
+        "the truth: that is no prediction, it reads the answer. Where there is no next word yet it is worse than a "
+        "trigram.",
         f"双向 RNN 的损失在一轮内降到 {curve[-1]:.3f}，困惑度接近 1，远低于真实分布：这不是预测，是偷看答案。"
-        "下一个词还不存在的时候，它比 n-gram 还差。",
+        "下一个词还不存在的时候，它比 trigram 还差。",
     )
     run.figure("exercise 8: perplexity of the RNN that peeks", math.exp(peeks), 1, 1.05, "loss near 0")
     run.figure("exercise 8: its perplexity without the future / the truth's", math.exp(alone - truth), 1.15, 20)
