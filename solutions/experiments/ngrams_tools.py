@@ -74,12 +74,12 @@ def unseen(model: NgramModel, sentences: Sequence[Sentence]) -> int:
     return sum(model.prob(gram[-1], gram[:-1]) == 0 for gram in grams)
 
 
-def agreement(model: LanguageModel, k: int, numbers: corpus.Numbers, seed: int) -> float:
+def agreement(run: Run, model: LanguageModel, k: int, numbers: corpus.Numbers) -> float:
     """How often a model prefers the right form of the verb, over 400 prefixes with k attractors."""
     from lm.metrics import agreement_accuracy
 
     start = ("<s>",) * (model.order - 1)
-    pairs = corpus.agreement_set(k, numbers, seed)
+    pairs = kept(run, f"pairs {k} {numbers}", lambda: corpus.agreement_set(k, numbers, run.seed))
     return agreement_accuracy(lambda prefix, word: model.prob(word, start + prefix), pairs)
 
 
