@@ -66,9 +66,8 @@ def hooks(run: Run) -> None:
         call(x)
         rows.append([name, len(calls)])
     run.table("hooks", ["call", "hooks run"], rows)
-    run.look(
-        "the result is the same, the hook is not: always write model(x)", "结果一样，但钩子没有执行：永远写 model(x)"
-    )
+    english = "the result is the same, but no hook ran: always write model(x)"
+    run.look(english, "结果一样，但钩子没有执行：永远写 model(x)")
     run.figure("4.9 hooks run by model(x)", rows[0][1], 1, 1, "1")
     run.figure("4.9 hooks run by model.forward(x)", rows[1][1], 0, 0, "0")
 
@@ -163,9 +162,9 @@ def adding_up(run: Run) -> None:
         graphs.append([f"retain_graph={keep}", second, w.grad.item()])
     run.table("second-backward", ["first backward of w * w, w = 3", "a second one", "w.grad"], graphs)
     run.look(
-        "3, 6, 9: that is what shared weights need, and why every step of training begins with zero_grad(); what a graph"
+        "3, 6, 9: shared weights need it, and it is why every step of training begins with zero_grad(); what a graph"
         " has saved is gone after one backward, as on your tape",
-        "3、6、9：共享的权重需要累加，所以每一步训练都从 zero_grad() 开始；反向一次之后图里存的东西就没了，和你的磁带一样",
+        "3、6、9：共享的权重需要累加，所以每步训练都从 zero_grad() 开始；反向一次之后，图里存的东西就没了，和磁带一样",
     )
     run.figure("4.9 a second backward without a second forward pass fails", float(graphs[0][1] == "RuntimeError"), 1, 1)
 
@@ -186,10 +185,8 @@ def five_steps(run: Run) -> None:
     for kind, label in names.items():
         torch.manual_seed(int(run.rng("net").integers(2**31)))
         model = SpiralNet(in_a_list=kind == "list")
-        curves[kind], right = train(
-            model, points[:, :2], arms, ADAM_STEPS, kind != "no zero_grad",
-            lambda step, label=label: run.progress(f"{label}: step {step + 1}"),
-        )  # fmt: skip
+        run.progress(label)
+        curves[kind], right = train(model, points[:, :2], arms, ADAM_STEPS, zero=kind != "no zero_grad")
         losses = curves[kind]
         rows.append([kind, losses[0], losses[99], losses[399], losses[-1], right])
     run.table("spiral", ["", "loss at first", "step 100", "step 400", "step 800", "accuracy"], rows)
@@ -214,7 +211,7 @@ def memory(run: Run) -> None:
 
     columns = ["model", "parameters", "bytes each", "GiB"]
     models = [
-        ("7B, training with Adam", 7e9, 16, 104.31, ""),
+        ("7B, training with Adam", 7e9, 16, 104.31, "104"),
         ("GPT-3, float32", 175e9, 4, 651.93, "652"),
         ("GPT-3, float16", 175e9, 2, 325.96, "326"),
     ]

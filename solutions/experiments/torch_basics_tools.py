@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -73,13 +72,13 @@ class SpiralNet(nn.Module):
 
 
 def train(
-    model: nn.Module, points: np.ndarray, arms: np.ndarray, steps: int, zero: bool, progress: Callable[[int], None]
+    model: nn.Module, points: np.ndarray, arms: np.ndarray, steps: int, zero: bool = True
 ) -> tuple[list[float], float]:
     """(losses, accuracy at the end) of Adam on all points at once: the five steps of every training in PyTorch."""
     X, y = torch.tensor(points, dtype=torch.float32), torch.tensor(arms)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.05)
     losses = []
-    for step in range(steps):
+    for _ in range(steps):
         if zero:
             optimiser.zero_grad()  # 1. forget the last gradients
         logits = model(X)  # 2. forwards, and autograd records
@@ -87,6 +86,5 @@ def train(
         loss.backward()  # 4. backwards: every parameter's grad
         optimiser.step()  # 5. move the parameters
         losses.append(loss.item())
-        progress(step)
     with torch.no_grad():
         return losses, float((model(X).argmax(dim=1) == y).float().mean())
