@@ -180,9 +180,8 @@ def ranking(run: Run, text: Text) -> None:
         rows.append([name, float(np.median(place)), 100 * float((place <= 10).mean()), float((1 / place).mean())])
     run.table("ranks", ["trigram model", "median rank", "% in the first 10", "mean 1 / rank"], rows)
     run.look(
-        f"{len(asked)} words, each looked for among all {len(words):,}: scores that are no probabilities rank words too,\n"
-        "     and better than add-k, whose numbers sum to 1.",
-        f"{len(asked)} 个词，各在全部 {len(words):,} 个词中排名：不是概率的分数也能排名，而且比总和为 1 的 add-k 排得好。",
+        f"{len(asked)} words, each among {len(words):,}: scores that do not sum to 1 rank better than add-k's.",
+        f"{len(asked)} 个词，各在 {len(words):,} 个词中排名：不是概率的分数，排得也比 add-k 好。",
     )
 
 
