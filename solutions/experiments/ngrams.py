@@ -32,6 +32,7 @@ AGREEMENT = (  # rows of 4.3: attractors, orders, k, band, lecture
     ("same", range(5, 7), range(2, 7), 0.70, 0.89, ""),
     ("random", range(2, 7), range(2, 7), 0.38, 0.62, "about 0.5"),
 )
+DRAWN, DRAWN_QUICKLY = 2_000, 400  # samples of each order
 SAMPLES = {  # bands of 4.4: grammatical, agreeing among these, copied; and of the copied what the lecture says
     1: ((0, 0.002), None, (0, 0.002), ""),
     2: ((0.15, 0.26), (0.58, 0.76), (0.01, 0.05), ""),
@@ -170,7 +171,7 @@ def samples(run: Run) -> None:
     """What unsmoothed models of each order say: grammar, agreement, and how much of it is learnt by heart."""
     from lm.ngram import generate
 
-    train, size = set(tools.data(run).train), 400 if run.quick else 2_000
+    train, size = set(tools.data(run).train), DRAWN_QUICKLY if run.quick else DRAWN
     found: dict[int | str, tuple[float, ...]] = {}
     examples = []
     for n in ORDERS:
