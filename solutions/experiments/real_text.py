@@ -79,7 +79,7 @@ def trigrams(run: Run, text: Text) -> None:
         "Higher orders read better, and copy longer pieces of the training text word for word.",
         "阶数越高读起来越通顺，逐字照抄训练文本的片段也越长。",
     )
-    trigram = models[2]
+    trigram = run.shared["text trigram"] = models[2]
     asked = [(w, (*("<s>",) * 2, *s)[i : i + 2]) for s in text.test for i, w in enumerate((*s, "</s>"))]
     unseen = sum(trigram.prob(word, context) == 0 for word, context in asked)
     value = model_perplexity(trigram, text.test)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from .real_text_tools import bundled, clip, note, rows_of, tables, text_of, vocab_of, with_text
+from .real_text_tools import bundled, clip, note, rows_of, text_of, vocab_of, with_text
 from .run import Run, Step
 from .texts import Text
 
@@ -114,19 +114,21 @@ def side_by_side(run: Run, text: Text) -> None:
 def samples(run: Run, text: Text) -> None:
     """What each model writes, all with the same random numbers."""
     from lm.decoding import generate
-    from lm.ngram import MLE
     from lm.ngram import generate as ngram_generate
 
     from .text_nets import reader
 
     vocab = vocab_of(text)
     uniforms = [run.rng(f"side by side {i}").random(25) for i in range(2)]
-    written = [("3-gram", u, ngram_generate(MLE(tables(run, text, 3)[2]), u, 25)) for u in uniforms]
+    trigram = run.shared.get("text trigram")
+    written = [("3-gram", ngram_generate(trigram, u, 25)) for u in uniforms if trigram is not None]
     for name, model in run.shared.get("text networks", {}).items():
         for tau, u in itertools.product((1.0, 0.5) if name == "LSTM" else (1.0,), uniforms):
             label = name if tau == 1 else f"{name}, tau = {tau:g}"
-            written.append((label, u, list(vocab.decode(generate(reader(model), None, u, 25, tau)))))
-    rows = rows_of([name for name, _, _ in written], [clip(words) for _, _, words in written])
+            written.append((label, list(vocab.decode(generate(reader(model), None, u, 25, tau)))))
+    if not written:
+        return
+    rows = rows_of([name for name, _ in written], [clip(words) for _, words in written])
     run.table("samples", ["model", "sample"], rows)
     run.look(
         "Nobody keeps to a subject for long; tau = 0.5 keeps to frequent words instead.",

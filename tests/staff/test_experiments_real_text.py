@@ -8,12 +8,14 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
-from experiments import real_text, real_text_neural, real_text_tools, texts, wikitext
+from experiments import real_text, real_text_neural, real_text_tools, texts
 from experiments.array_ngrams import Counts, Text
 from experiments.run import INSIDE, WAITING, Run
 from experiments.texts import Source, TextError
 from lm import ngram, smoothing
 from lm.vocab import Vocab
+
+from tests.staff.unfinished import experiment
 
 WIKI = " \n = Robert Boulter = \n \n He was a guest @-@ star in 2000 . \n \n = = Career = = \n A <unk> role . \n"
 PTB = " aer banknote <unk> \n pierre <unk> N years old <eos>\n"
@@ -223,6 +225,24 @@ def test_a_half_finished_package_waits(tmp_path: Path, monkeypatch: pytest.Monke
     assert list(run.shared["text trigrams"]) == ["interpolated by EM"]
 
 
+def test_an_empty_package_waits_for_each_item_by_name(tmp_path: Path) -> None:
+    """The text is read and the arrays count it; all else waits, and nothing stops the command."""
+    ended = experiment(tmp_path, "7", ())
+    assert ended.returncode == WAITING, ended.stderr
+    waiting = dict(line[9:].split(": ") for line in ended.stdout.splitlines() if line.startswith("  waits: "))
+    assert waiting == {
+        "7 trigrams": "count_ngrams",
+        "7 adding": "count_ngrams",
+        "7 mixing": "count_ngrams",
+        "7 kneser_ney": "count_ngrams",
+        "7 ranking": "count_ngrams",
+        "7 arrays": "count_ngrams",
+        "7 fixed_window": "fixed_window",
+        "7 rnn": "train_chunks",
+        "7 lstm": "train_chunks",
+    }
+
+
 def test_neural_models_on_a_small_text(tmp_path: Path) -> None:
     """Each trains, is tested and writes; it has as many parameters as the formula says."""
     path = tmp_path / "text"
@@ -251,6 +271,8 @@ def test_the_lectures_script(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its size at V = 20,004, exactly; and that it runs: trains, tests and writes. Without a text it says so."""
+    from experiments import wikitext
+
     assert wikitext.parameters(20_004) == 4_000_800 + 2 * 321_600 + 4_020_804
     for name in ("train", "held out"):
         (tmp_path / name).write_text("the meaning of <unk> is clear\n" * 60)
