@@ -194,8 +194,8 @@ def dual_numbers(run: Run) -> None:
         "One pass gives the derivative by one input: exact, but a pass for each.",
         "一遍只得到对一个输入的导数：精确，但每个输入都要跑一遍。",
     )
-    for n, passes, _ in rows:
-        run.figure(f"B 5.4 passes of dual numbers, n = {n}", passes, n, n, "n")
+    for n, row in zip(SIZES, rows, strict=False):
+        run.figure(f"B 5.4 passes of dual numbers, n = {n}", row[1], n, n, "n")
     run.figure("B 5.4 dual numbers against reverse mode", furthest, 0, 1e-12, "equal")
 
 

@@ -32,6 +32,7 @@ AGREEMENT = (  # rows of 4.3: attractors, orders, k, band, lecture
     ("same", range(5, 7), range(2, 7), 0.70, 0.89, ""),
     ("random", range(2, 7), range(2, 7), 0.38, 0.62, "about 0.5"),
 )
+WEIGHTS = (0.5, 0.65, 0.8, 0.9, 0.95, 0.99)  # what one_weight tries
 DRAWN, DRAWN_QUICKLY = 2_000, 400  # samples of each order
 SAMPLES = {  # bands of 4.4: grammatical, agreeing among these, copied; and of the copied what the lecture says
     1: ((0, 0.002), None, (0, 0.002), ""),
@@ -105,6 +106,27 @@ def interpolated(run: Run) -> None:
     run.figure("4.2 interpolated 6-gram test perplexity", found[6], 2.76, 2.93, "2.856")
     run.figure("4.2 interpolated: the 6-gram is the best", min(found, key=found.__getitem__) == 6, 1, 1, "so")
     run.figure("4.2 6-gram gap to truth, nats a word", entropy - floor, 0.120, 0.155, "0.137")
+
+
+def one_weight(run: Run) -> None:
+    """The same lambda for all orders: then the highest order is not the best one."""
+    from lm.metrics import perplexity
+    from lm.ngram import Interpolated
+
+    held_out, rows = tools.data(run).val[:300], []
+    for n in ORDERS[1:]:
+        models = [tools.mle(run, order) for order in range(1, n + 1)]
+        mixtures = [Interpolated(models, dict.fromkeys(range(2, n + 1), weight)) for weight in WEIGHTS]
+        on_held_out = [perplexity(mixture, held_out) for mixture in mixtures]
+        best = on_held_out.index(min(on_held_out))
+        rows.append((n, WEIGHTS[best], perplexity(mixtures[best], tools.data(run).test)))
+    run.table("one-weight", ["n", "lambda of all orders", "perplexity"], rows)
+    run.look(
+        "What suits n = 2 does not suit n = 6: with one lambda for all of them the 5-gram wins.",
+        "适合 n = 2 的权重不适合 n = 6：所有阶共用一个 λ 时，最好的是 5-gram。",
+    )
+    best_order = min(rows, key=lambda row: row[2])[0]
+    run.figure("4.2 one lambda for all orders: the best n", best_order, 5, 5, "6; its lambdas are not told")
 
 
 def side_by_side(run: Run) -> None:
@@ -211,6 +233,7 @@ STEPS: list[Step] = [
     unsmoothed,
     add_one,
     interpolated,
+    one_weight,
     side_by_side,
     agreement,
     samples,

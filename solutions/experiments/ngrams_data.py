@@ -126,8 +126,8 @@ def cows_eat(run: Run) -> None:
         ],
     )
     run.look(
-        "More than a quarter of these cows do not eat at all: two words of context cannot say who does.",
-        "这里四分之一以上的 cows 根本不是主语：只看两个词，不可能知道是谁在吃。",
+        "About a quarter of these cows do not eat at all: two words of context cannot say who does.",
+        "这里约四分之一的 cows 根本不是主语：只看两个词，不可能知道是谁在吃。",
     )
     run.figure("4.1 cows eat", total, 360, 505, "433")
     run.figure("4.1 cows eat, cows as an attractor", aside, 85, 160, "119")

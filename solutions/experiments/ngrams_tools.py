@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lm import corpus, truth
@@ -125,7 +125,7 @@ def extremes(run: Run, key: str, values: Sequence[float], low: float, high: floa
     run.figure(f"{key}, highest", max(values), low, high, lecture)
 
 
-def lines(figure: Any, x: Sequence[float], curves: dict[str, Sequence[float]], xlabel: str, ylabel: str) -> Any:
+def lines(figure: Any, x: Sequence[float], curves: Mapping[str, Sequence[float]], xlabel: str, ylabel: str) -> Any:
     """Draw curves over the same x into a matplotlib figure, with a legend; the axes are returned.
 
     The markers are hollow and get smaller: where curves lie upon each other, all of them can still be seen.
