@@ -124,9 +124,8 @@ def adding(run: Run, text: Text) -> None:
         "上下文越长反而越差：在少见的上下文中，大部分概率给了从不跟在后面的词。",
     )
     if bundled(text):
-        run.figure(
-            "7 add-1 trigram perplexity over that of the bigram", found["add-1"][1] / found["add-1"][0], 2.5, 2.9
-        )
+        ratio = found["add-1"][1] / found["add-1"][0]
+        run.figure("7 add-1: trigram perplexity over bigram perplexity", ratio, 2.5, 2.9, "adding is too crude")
 
 
 @with_text
@@ -215,7 +214,7 @@ def arrays(run: Run, text: Text) -> None:
             axes.plot(
                 of_order, [row[2] for row in rows], label=run.say("n-grams seen once only", "只见过一次的 n-gram")
             )
-            axes.set(xlabel=run.say("order n", "阶数 n"), ylabel="%", ylim=(0, 100), xticks=of_order)
+            axes.set(xlabel=run.say("order n", "阶数 n"), ylabel="%", ylim=(0, 103), xticks=of_order)
             axes.set_title(run.say(f"{len(train):,} words of real text", f"{len(train):,} 词的真实文本"))
             axes.legend()
     run.look(

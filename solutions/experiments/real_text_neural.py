@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 from .real_text_tools import bundled, clip, note, rows_of, text_of, vocab_of, with_text
@@ -89,20 +90,22 @@ def side_by_side(run: Run, text: Text) -> None:
     if not found:
         return
     run.table("perplexities", ["model", "test perplexity"], found)
-    with run.picture("perplexities", height=0.28 * len(found) + 1) as figure:
-        if figure is not None:
+    finite = [(name, value) for name, value in found if value < math.inf]
+    with run.picture("perplexities", height=0.28 * len(finite) + 1) as figure:
+        if figure is not None and finite:
             axes = figure.subplots()
-            neural = run.shared.get("text networks", {})
-            hatches = ["///" if name in neural else "" for name, _ in found]
-            axes.barh(
-                [name for name, _ in found],
-                [value for _, value in found],
-                hatch=hatches,
-                color=["white" if name in neural else "lightgrey" for name, _ in found],
-                edgecolor="black",
-            )
-            axes.set_xscale("log")
-            axes.set_xlabel(run.say("test perplexity (hatched: neural)", "测试困惑度（斜线：神经模型）"))
+            for name, value in finite:
+                neural = name in run.shared.get("text networks", {})
+                fill = "white" if neural else "black"
+                axes.plot([value], [name], marker="s" if neural else "o", color="black", markerfacecolor=fill)
+                axes.annotate(f"{value:.1f}", (value, name), (8, -3.5), textcoords="offset points")
+            low, high = finite[-1][1] / 1.1, finite[0][1] * 1.3
+            ticks = [mark * 10**e for e in range(6) for mark in (1, 2, 5) if low <= mark * 10**e <= high]
+            axes.set(xscale="log", xlim=(low, high))
+            axes.minorticks_off()
+            axes.set_xticks(ticks, [str(tick) for tick in ticks])
+            axes.grid(axis="y", linestyle=":", color="lightgrey")
+            axes.set_xlabel(run.say("test perplexity (white squares: neural)", "测试困惑度（白色方块：神经模型）"))
             axes.set_title(run.say(f"The same {len(text.test)} sentences", f"同样的 {len(text.test)} 个句子"))
     run.look(
         "The same predictions for all. With little text and little time good counts are hard to beat.",
