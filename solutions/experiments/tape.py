@@ -46,7 +46,7 @@ def written_out(run: Run) -> None:
     y = np.eye(3)[1]
     values = procedural.forward(x, y, alpha, beta)
     by_hand = procedural.backward(x, y, alpha, beta, values)
-    rows = []
+    rows: list[list[Any]] = []
     for fused in (False, True):
         tape = Tape()
         a, b = tape.leaf(alpha), tape.leaf(beta)
@@ -84,15 +84,16 @@ def three_arms(run: Run) -> None:
         return leaves["W"] @ x
 
     columns = ["epoch", "loss", "right before its step", "right after the epoch"]
-    curve, rows = [], []
+    curve: list[list[float]] = []
+    rows: list[list[Any]] = []
     for epoch, (loss, right) in enumerate(train(tape, net, with_hidden, points, arms, run.rng("order")), 1):
         after = float((predictions(net, points) == arms).mean())
         curve.append([epoch, loss, right, after])
         run.progress(f"spiral: epoch {epoch}, loss {loss:.3f}")
         if epoch in (1, 2, 5, 10, 20, 50, EPOCHS):
             rows.append(curve[-1])
-    slow = {"rate": 0.03, "epochs": 30}  # at 0.3 it would wander about its best, by 5 % either way
-    for loss, right in train(linear_tape, linear, without, points, arms, run.rng("linear order"), **slow):
+    order = run.rng("linear order")  # at the rate 0.3 it would wander about its best, by 5 % either way
+    for loss, right in train(linear_tape, linear, without, points, arms, order, rate=0.03, epochs=30):
         last = ["no hidden layer", loss, right]
     rows.append([*last, float((predictions(linear, points) == arms).mean())])
     run.table("spiral", columns, rows)
@@ -167,7 +168,7 @@ def against_pytorch(run: Run) -> None:
         logits.append(p.W_hy @ h + p.b_y)
     theirs = loss_of(torch.stack(logits), torch.tensor(targets))
     theirs.backward()
-    rows = []
+    rows: list[list[Any]] = []
     for name in NAMES:
         gradient = getattr(p, name).grad.numpy()
         largest, difference = (float(np.abs(x).max()) for x in (gradient, gradient - ours[name]))

@@ -6,6 +6,8 @@ a model takes.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .run import Run, Step
@@ -23,11 +25,14 @@ def same_net(run: Run) -> None:
     x, alpha, beta = rng.normal(size=4), rng.normal(size=(5, 4)), rng.normal(size=(3, 5))
     y = np.eye(3)[1]
     by_hand = procedural.backward(x, y, alpha, beta, procedural.forward(x, y, alpha, beta))
-    a, b = torch.tensor(alpha, requires_grad=True), torch.tensor(beta, requires_grad=True)
+    a: Any = torch.tensor(alpha, requires_grad=True)
+    b: Any = torch.tensor(beta, requires_grad=True)
     logits = b @ torch.sigmoid(a @ torch.tensor(x))
     torch.nn.functional.cross_entropy(logits[None], torch.tensor([1])).backward()
     pairs = ("alpha", a, by_hand[0]), ("beta", b, by_hand[1])
-    rows = [[name, str(g.shape), float(np.abs(leaf.grad.numpy() - g).max())] for name, leaf, g in pairs]
+    rows: list[list[Any]] = [
+        [name, str(g.shape), float(np.abs(leaf.grad.numpy() - g).max())] for name, leaf, g in pairs
+    ]
     run.table("small-net", ["parameter", "shape", "largest difference"], rows)
     run.look("two ways, one gradient: only the rounding differs", "两种写法，同一个梯度：只差舍入误差")
     run.figure("4.9 small net: PyTorch against formulas", max(row[2] for row in rows), 0, 1e-12, "3e-17")
@@ -39,12 +44,12 @@ def branches(run: Run) -> None:
 
     from .torch_basics_tools import by_branch, chain
 
-    rows = []
-    for x in (torch.tensor([1.0, 2.0]), torch.tensor([-1.0, -2.0])):
-        x.requires_grad_()
+    rows: list[list[Any]] = []
+    for numbers in ([1.0, 2.0], [-1.0, -2.0]):
+        x: Any = torch.tensor(numbers, requires_grad=True)
         y = by_branch(x)
         y.backward()
-        rows.append([str(x.tolist()), chain(y), str([round(g, 4) for g in x.grad.tolist()])])
+        rows.append([str(numbers), chain(y), str([round(g, 4) for g in x.grad.tolist()])])
     run.table("branches", ["x", "recorded, the last first", "x.grad"], rows)
     run.look(
         "an if in Python chose the graph: 2x on one branch, 3 cos x on the other; AccumulateGrad adds to x.grad",
@@ -60,7 +65,7 @@ def hooks(run: Run) -> None:
     model, x = torch.nn.Linear(2, 3), torch.ones(1, 2)
     calls: list[tuple[int, ...]] = []
     model.register_forward_hook(lambda module, inputs, output: calls.append(tuple(output.shape)))
-    rows = []
+    rows: list[list[Any]] = []
     for name, call in (("model(x)", model), ("model.forward(x)", model.forward)):
         calls.clear()
         call(x)
@@ -85,7 +90,7 @@ def inside_your_rnn(run: Run) -> None:
     inputs, _ = sentence()
     with torch.no_grad():
         model(torch.tensor([inputs]))
-    rows = []
+    rows: list[list[Any]] = []
     for name, layer in model.named_children():
         size = sum(parameter.numel() for parameter in layer.parameters())
         rows.append([name, size, len(calls[name]), str(calls[name][-1]) if calls[name] else "-"])
@@ -111,7 +116,7 @@ def registered(run: Run) -> None:
     optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
     model(torch.ones(3)).sum().backward()
     optimiser.step()
-    seen = {
+    seen: dict[str, list[bool]] = {
         name: [id(tensor) in found, tensor.data_ptr() in saved, tensor.grad is not None, not tensor.equal(before[name])]
         for name, tensor in model.kinds().items()
     }
@@ -139,19 +144,20 @@ def adding_up(run: Run) -> None:
     """Gradients add up, and a graph serves one backward."""
     import torch
 
-    added, zeroed = torch.tensor(1.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
-    rows = []
+    added: Any = torch.tensor(1.0, requires_grad=True)
+    zeroed: Any = torch.tensor(1.0, requires_grad=True)
+    rows: list[list[Any]] = []
     for call in (1, 2, 3):
         zeroed.grad = None
-        for w in (added, zeroed):
-            (3 * w).backward()
+        for leaf in (added, zeroed):
+            (3 * leaf).backward()
         rows.append([call, added.grad.item(), zeroed.grad.item()])
     run.table("adding-up", ["backward of 3w, call", "w.grad", "w.grad, zeroed before"], rows)
     for call, value, _ in rows:
         run.figure(f"4.9 gradient of 3w after call {call}", value, 3 * call, 3 * call, str(3 * call))
-    graphs = []
+    graphs: list[list[Any]] = []
     for keep in (False, True):
-        w = torch.tensor(3.0, requires_grad=True)
+        w: Any = torch.tensor(3.0, requires_grad=True)
         loss = w * w
         loss.backward(retain_graph=keep)
         try:
@@ -181,7 +187,8 @@ def five_steps(run: Run) -> None:
         "list": run.say("hidden layer in a Python list", "隐藏层放在 Python 列表里"),
         "no zero_grad": run.say("no zero_grad()", "没有 zero_grad()"),
     }
-    curves, rows = {}, []
+    curves: dict[str, list[float]] = {}
+    rows: list[list[Any]] = []
     for kind, label in names.items():
         torch.manual_seed(int(run.rng("net").integers(2**31)))
         model = SpiralNet(in_a_list=kind == "list")
@@ -215,7 +222,7 @@ def memory(run: Run) -> None:
         ("GPT-3, float32", 175e9, 4, 651.93, "652"),
         ("GPT-3, float16", 175e9, 2, 325.96, "326"),
     ]
-    rows = [
+    rows: list[list[Any]] = [
         [name, f"{size:.3g}", each, round(float(training_memory(size, each)), 2)] for name, size, each, *_ in models
     ]
     rows.insert(0, ["your RNN-LM, float32", "11640", 4, float(training_memory(11_640, 4))])

@@ -44,7 +44,7 @@ class Kinds(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.layer(x) + self.layers[0](x) + self.in_a_list[0](x) + self.parameter + self.tensor + self.buffer
 
-    def kinds(self) -> dict[str, torch.Tensor]:
+    def kinds(self) -> dict[str, Any]:
         """Each tensor by how it is written in ``__init__``."""
         return {
             "nn.Parameter(..)": self.parameter,
