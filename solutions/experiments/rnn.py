@@ -1,7 +1,7 @@
 """The RNN language model against n-grams | RNN 语言模型与 n-gram 的比较
 
 Lecture B, 4.7, and its exercises 7 and 8. The model is that of ``python -m lm.train``, trained here with your own
-functions: in full ten epochs, with ``--quick`` three.
+functions: in full ten epochs, with ``--quick`` three; the best one counts.
 """
 
 from __future__ import annotations
