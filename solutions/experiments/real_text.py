@@ -7,7 +7,7 @@ the same for all models. The figures with bands are those of the bundled excerpt
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from lm.types import NgramModel
@@ -70,7 +70,7 @@ def trigrams(run: Run, text: Text) -> None:
     train, rows, samples = joined(text.train), [], []
     for model in models:
         for sample in range(2):
-            words = generate(model, run.rng(f"sample {model.order} {sample}").random(25), 25)
+            words = generate(model, run.rng(f"sample {model.order} {sample}").random(25).tolist(), 25)
             rows.append([str(model.order), len(words), longest_copied(words, train)])
             samples.append(clip(words))
     names, lengths, copied = zip(*rows, strict=True)
@@ -91,7 +91,7 @@ def trigrams(run: Run, text: Text) -> None:
     )
 
 
-def compare(run: Run, text: Text, name: str, models: dict[str, Sequence[NgramModel]]) -> dict[str, list[float]]:
+def compare(run: Run, text: Text, name: str, models: Mapping[str, Sequence[NgramModel]]) -> dict[str, list[float]]:
     """Perplexities of models, each of several orders, as a table; kept for later steps."""
     from lm.metrics import perplexity as model_perplexity
 

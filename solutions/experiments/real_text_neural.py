@@ -122,7 +122,7 @@ def samples(run: Run, text: Text) -> None:
     from .text_nets import reader
 
     vocab = vocab_of(text)
-    uniforms = [run.rng(f"side by side {i}").random(25) for i in range(2)]
+    uniforms = [run.rng(f"side by side {i}").random(25).tolist() for i in range(2)]
     trigram = run.shared.get("text trigram")
     written = [("3-gram", ngram_generate(trigram, u, 25)) for u in uniforms if trigram is not None]
     for name, model in run.shared.get("text networks", {}).items():

@@ -17,6 +17,7 @@ In all three a "sentence" is what a model reads from ``<s>`` to ``</s>``; of Wik
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 from collections import Counter
@@ -132,7 +133,7 @@ def split(sentences: Sentences, share: int = 10) -> tuple[Sentences, Sentences]:
 def from_nltk() -> Source:
     """NLTK's Reuters news, as in lecture A 2.5, made lowercase; TextError where package or data are missing."""
     try:
-        from nltk.corpus import reuters
+        reuters: Any = importlib.import_module("nltk.corpus").reuters
     except ImportError:
         raise TextError("NLTK is not installed") from None
     try:
@@ -152,8 +153,7 @@ def from_datasets() -> Source:
     before = {name: os.environ.get(name) for name in ("HF_DATASETS_OFFLINE", "HF_HUB_OFFLINE")}
     os.environ.update(dict.fromkeys(before, "1"))  # both are read when the package is first imported
     try:
-        import datasets
-
+        datasets: Any = importlib.import_module("datasets")
         datasets.config.HF_DATASETS_OFFLINE = True  # it may have been imported before
         parts: Any = datasets.load_dataset(
             *WIKITEXT, download_config=datasets.DownloadConfig(local_files_only=True, max_retries=0)
@@ -227,8 +227,11 @@ def prepare(source: Source, most_words: int, most_types: int) -> Text:
     if len(train) < 2 or not words:
         raise TextError(f"{source.name}: too short to train on")
     known = frozenset(words)
-    parts = ([tuple(w if w in known else UNK for w in sentence) for sentence in part] for part in (train, tune, test))
-    return Text(source, *parts, words)
+
+    def replaced(part: Sentences) -> Sentences:
+        return [tuple(word if word in known else UNK for word in sentence) for sentence in part]
+
+    return Text(source, replaced(train), replaced(tune), replaced(test), words)
 
 
 def _first(sentences: Sentences, most_words: int) -> Sentences:

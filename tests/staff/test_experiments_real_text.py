@@ -155,7 +155,8 @@ def test_wikitext_is_used_when_it_is_there(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_text_is_cut_to_size() -> None:
     """So many words, so many types; words that occur once are <unk> everywhere; nothing is tested that is counted."""
-    source = Source("x", "PTB", [("a", "b"), ("a", "b"), ("a", "rare")] * 10 + [("a", "new")], [("new", "a", "b")] * 9)
+    train: texts.Sentences = [("a", "b"), ("a", "b"), ("a", "rare")] * 10
+    source = Source("x", "PTB", [*train, ("a", "new")], [("new", "a", "b")] * 9)
     text = texts.prepare(source, 24, 1)
     assert (len(text.train), len(text.tune), len(text.test)) == (11, 1, 1)
     assert (text.words, set(text.train)) == (("a",), {("a", "<unk>")})
