@@ -100,6 +100,7 @@ def lstm(run: Run) -> None:
                 axes.semilogy(range(len(row)), row, label=f"{state}, {words[when]}")
             axes.set_xlabel(run.say("steps back from the verb (18: its subject)", "从动词往回的步数（18 是主语）"))
             axes.set_ylabel(run.say("gradient left", "剩下的梯度"))
+            axes.set_title(run.say("RNN and LSTM", "RNN 与 LSTM"))
             axes.set_xticks(range(0, 21, 3))
             axes.legend()
     run.figure("4.8 untrained: LSTM's cell / RNN's state, left at d = 18", gain, 100, 1e6)

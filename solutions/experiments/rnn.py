@@ -10,7 +10,7 @@ import math
 from dataclasses import fields
 
 import numpy as np
-from lm.corpus import agreement_set
+from lm.corpus import Numbers, agreement_set
 from lm.truth import log_probability, token_log_probabilities
 
 from .peeking_tools import peeking
@@ -59,9 +59,9 @@ def training(run: Run) -> None:
             left.set(xlabel=run.say("epoch", "轮"), ylabel=run.say("validation perplexity", "验证集困惑度"))
             for k in ATTRACTORS:
                 right.plot(epochs, [e.agreement[k] for e in history], label=f"k = {k}")
-            low = min(min(e.agreement) for e in history)
             right.set(xlabel=run.say("epoch", "轮"), ylabel=run.say("right verb forms", "动词形式正确率"))
-            right.set(ylim=(min(0.9, low) - 0.02, 1.01))
+            left.set_title(run.say("Perplexity", "困惑度"))
+            right.set_title(run.say("Agreement after k nouns of the other number", "k 个数相反的名词之后的主谓一致"))
             for axes in (left, right):
                 axes.set_xticks(epochs)
                 axes.legend()
@@ -139,6 +139,7 @@ def grammatical_roles(run: Run) -> None:
             chinese = ["主语", "干扰名词", "介词", "动词", "宾语", "时间/地点"]
             axes.set_xticks(range(len(ROLES)), ROLES if run.lang == "en" else chinese)
             axes.set_ylabel(run.say("nats a word", "nat/词"))
+            axes.set_title(run.say("Loss by grammatical role", "按语法角色的损失"))
             axes.legend()
     if run.quick:
         return
@@ -155,7 +156,7 @@ def agreement(run: Run) -> None:
     from lm.train import accuracy
 
     params, _ = trained(run)
-    kinds = ("opposite", "same")
+    kinds: tuple[Numbers, ...] = ("opposite", "same")
     tests = {kind: [agreement_set(k, kind, run.seed) for k in ATTRACTORS] for kind in kinds}
     rnn = {kind: [accuracy(params, pairs, VOCAB) for pairs in tests[kind]] for kind in kinds}
     ngram = {kind: [ngram_agreement(six_gram(run), pairs) for pairs in tests[kind]] for kind in kinds}
@@ -178,6 +179,9 @@ def agreement(run: Run) -> None:
                 axes.plot(ATTRACTORS, row, label=f"{model}, {words[kind]}")
             axes.set_xlabel(run.say("k, nouns between subject and verb", "k：主语和动词之间的名词数"))
             axes.set_ylabel(run.say("right verb forms", "动词形式正确率"))
+            axes.set_title(
+                run.say("Agreement beyond what was in training (k up to 3)", "超出训练范围（k 最大 3）的主谓一致")
+            )
             axes.legend()
     lows = (0.985, 0.95) if not run.quick else (0.9, 0.8)  # after three epochs: a band of its own
     run.figure("4.6 agreement, opposite, lowest of k = 0..4", min(rnn["opposite"][:5]), lows[0], 1, "1.0")

@@ -29,8 +29,8 @@ def vanishing(run: Run) -> None:
     rho = spectral_radius(params.W_hh)
     run.table("untrained", ["steps back", *map(str, SHOWN)], [["gradient left", *d[: SUBJECT + 1 : SHOWN.step]]])
     run.look(
-        f"From the verb back to its subject, {SUBJECT} steps, less than a millionth or so is left: at first, training "
-        "hardly hears that the subject matters.",
+        f"From the verb back to its subject, {SUBJECT} steps, about a millionth is left: at first, training hardly "
+        "hears that the subject matters.",
         f"从动词往回 {SUBJECT} 步到主语，梯度只剩百万分之一左右：刚开始训练时几乎听不到“主语很重要”。",
     )
     run.figure("4.8 untrained: spectral radius", rho, 0.55, 0.70, "0.608")
@@ -105,6 +105,7 @@ def lasting(run: Run) -> None:
             axes.axvline(SUBJECT, color="lightgrey", linestyle="-", marker="", zorder=0)
             axes.set_xlabel(run.say("steps back from the verb (18: its subject)", "从动词往回的步数（18 是主语）"))
             axes.set_ylabel(run.say("gradient left", "剩下的梯度"))
+            axes.set_title(run.say("RNN before and after training", "训练前后的 RNN"))
             axes.set_xticks(SHOWN)
             axes.legend()
     run.figure("4.8 trained / untrained, left at d = 18", ratio, 50, 1e7, "3500")

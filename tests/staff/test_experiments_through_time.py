@@ -18,6 +18,9 @@ from lm import corpus, truth
 from lm.rnn import rnn_forward
 from lm.weights import init_params, load_weights
 
+from autograder.build import package_members
+from autograder.feedback.assignment import load_assignment
+
 ROOT = Path(__file__).parents[2]
 TRAINED = ROOT / "solutions" / "lm" / "rnn_lm.npz"
 
@@ -131,3 +134,24 @@ def test_the_cell_of_an_lstm_keeps_what_its_forget_gate_lets_through() -> None:
     assert found["kept"]
     assert 1e-4 < found["h"] < found["c"] < 0.5
     assert found["half"] == pytest.approx([1, 1 / 2, 1 / 4, 1 / 8], rel=1e-4)
+
+
+def test_what_needs_no_training_runs_before_training_can(tmp_path: Path) -> None:
+    """With forward pass and ``gradient_norms`` alone the untrained net is measured; the rest waits."""
+    keep = {"rnn_forward", "gradient_through_time"}
+    for name, member in package_members(ROOT, load_assignment(ROOT / "assignment.toml"), keep=keep).items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(member.content)
+    (tmp_path / "experiments").symlink_to(ROOT / "solutions" / "experiments")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "experiments", "6", "--quick", "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "12 of 12 figures lie in their bands" in done.stdout
+    waiting = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("  waits: ")]
+    assert waiting == [
+        ["6", "lasting:", "masked_loss"],
+        ["6", "lstm:", "lstm_cell"],
+        ["6", "exposure_bias:", "masked_loss"],
+    ]
