@@ -217,6 +217,8 @@ def temperatures(run: Run) -> None:
     run.figure("4.6 tau = 1: in the training text", one.copied, 0.45, 0.63, "0.567; truth 0.55")
     run.figure("4.6 tau = 1: different sentences", one.different, 0.62, 0.79)
     run.figure("4.6 tau = 1.5: grammatical", more.grammatical, 0.86, 0.955, "0.936")
+    run.figure("4.6 grammatical, tau = 1 less 1.5", one.grammatical - more.grammatical, 0, 0.2)
+    run.figure("4.6 grammatical, tau = 0.5 less 1", half.grammatical - one.grammatical, 0, 0.03)
     run.figure("4.6 different sentences, tau = 1.5 less 0.5", more.different - half.different, 0, 0.3)
 
 
