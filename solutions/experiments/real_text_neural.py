@@ -12,17 +12,22 @@ from .texts import Text
 
 WINDOW = 4
 SMALL, LARGE = (32, 64), (64, 128)  # embedding and hidden size: on the excerpt or in quick mode, and in full
+BANDS = {  # test perplexities of the excerpt, seeds 0 to 4 and a little more; quick, in full
+    "fixed window": ((53, 62), (53, 62)),
+    "RNN": ((50.5, 56), (50.5, 56)),
+    "LSTM": ((50.5, 54.5), (45.5, 51.5)),
+}
 LONG = 20_000  # words to train on from which a text is no longer small
 
 
 def budget(run: Run, text: Text) -> Any:
-    """Sizes and epochs: about 40 seconds a model at most, whatever the text."""
+    """Sizes and epochs: seconds a model on the excerpt and in quick mode, in full one to three minutes of a core."""
     from .text_nets import Budget
 
     words = sum(map(len, text.train))
     if words < LONG:
         return Budget(*SMALL, epochs=6 if run.quick else 12, streams=8)
-    return Budget(*SMALL, epochs=3, streams=16) if run.quick else Budget(*LARGE, epochs=5, streams=32)
+    return Budget(*SMALL, epochs=3, streams=16) if run.quick else Budget(*LARGE, epochs=4, streams=32)
 
 
 def fit(run: Run, text: Text, name: str, model_class: Any, parameters: int, **more: Any) -> None:
@@ -44,6 +49,8 @@ def fit(run: Run, text: Text, name: str, model_class: Any, parameters: int, **mo
     run.table(f"{name.replace(' ', '-')}", ["epoch", "perplexity in training", "to tune"], history)
     best = min(history, key=lambda epoch: epoch.tune)
     print(f"  {run.say('test perplexity after epoch', '测试困惑度，取自第几轮')} {best.epoch}: {value:.1f}")
+    if bundled(text):
+        run.figure(f"7 {name}: test perplexity of the excerpt", value, *BANDS[name][not run.quick])
     run.look(
         f"d = {sizes.embedding}, H = {sizes.hidden}, {sizes.epochs} epochs, one thread: a small budget.",
         f"d = {sizes.embedding}，H = {sizes.hidden}，{sizes.epochs} 轮，单线程：预算很小。",

@@ -122,6 +122,7 @@ def trial(run: Run, source: Source, steps: int = 12) -> None:
     words = words_of(source.train)
     ids = encode(source.train, {word: i for i, word in enumerate(words)})
     torch.manual_seed(run.seed)
+    torch.set_num_threads(1)
     model = RNNLM(len(words))
     optimiser = torch.optim.Adam(model.parameters(), lr=RATE)
     part = ids[: STREAMS * LENGTH * steps + 1]
