@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import math
 import re
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -90,6 +90,11 @@ class Run:
                     raise
                 self.waiting.append(f"{number} {step.__name__}: torch")
                 print("\n-- needs PyTorch, which is not installed")
+            except Exception as error:
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                self.waiting.append(f"{number} {step.__name__}: {type(error).__name__}")
+                where = f"{Path(place.filename).name}:{place.lineno}"
+                print(f"\n-- ended by {type(error).__name__}: {error} (in {where})")
             else:
                 print(f"   ({time.perf_counter() - started:.1f} s)", flush=True)
 
@@ -185,10 +190,11 @@ Step = Callable[[Run], None]
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, (float, np.floating)):
-        number = float(value)
-        if math.isinf(number) or math.isnan(number) or number == 0:
-            return str(number)
-        text = f"{number:.4g}"
-        return text if re.fullmatch(r"[-\d.]+", text) else f"{number:.2e}"
-    return str(value)
+    """A number with five digits; a whole one with all of them."""
+    if not isinstance(value, (float, np.floating)):
+        return str(value)
+    number = float(value)
+    if number.is_integer() and abs(number) < 1e15:
+        return f"{number:.0f}"
+    text = f"{number:.5g}"
+    return text if re.fullmatch(r"[-\d.]+", text) else f"{number:.2e}"
