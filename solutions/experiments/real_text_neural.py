@@ -27,7 +27,7 @@ def budget(run: Run, text: Text) -> Any:
     words = sum(map(len, text.train))
     if words < LONG:
         return Budget(*SMALL, epochs=6 if run.quick else 12, streams=8)
-    return Budget(*SMALL, epochs=3, streams=16) if run.quick else Budget(*LARGE, epochs=4, streams=32)
+    return Budget(*SMALL, epochs=3, streams=16) if run.quick else Budget(*LARGE, epochs=5, streams=32)
 
 
 def fit(run: Run, text: Text, name: str, model_class: Any, parameters: int, **more: Any) -> None:
