@@ -281,3 +281,18 @@ def test_the_lectures_script(
     assert "epoch 1: loss" in capsys.readouterr().out
     assert wikitext.main([]) == 2
     assert "datasets is not installed" in capsys.readouterr().out
+
+
+def test_a_test_reads_on_where_it_stopped() -> None:
+    """The perplexity is the same whatever the length of a chunk: the state is carried, also a window's."""
+    import torch
+    from experiments import text_nets
+    from lm.lstm import LSTMLM
+    from lm.torch_lm import FixedWindowLM
+
+    torch.manual_seed(0)
+    vocab = Vocab(["a", "b"], unk=True)
+    ids = text_nets.stream([("a", "b", "a", "a"), ("b",)] * 5, vocab)
+    for model in (LSTMLM(len(vocab), 3, 8), FixedWindowLM(len(vocab), 3, 8)):
+        at_once = text_nets.perplexity(model, ids, vocab, length=len(ids))
+        assert text_nets.perplexity(model, ids, vocab, length=3) == pytest.approx(at_once, rel=1e-5)
