@@ -6,7 +6,8 @@ A text has a sentence a line, its words between spaces. Without HELD_OUT the las
 TEXT both are sentences of the farm language. ``NGRAM_TEXT`` in the environment (one path or two, with ``:`` between)
 serves as well as arguments. Trigrams, 0.1 added to each count; the arrays at 4, 5 and 6 words too. Contestants:
 
-- arrays: ``array_ngrams.py`` from ids on; "from words" looks the words up too (and, to fit, collects and numbers them);
+- arrays: ``solutions/experiments/array_ngrams.py`` from ids on; "from words" looks the words up too (and, to fit,
+  collects and numbers them);
 - Counter: ``Counter(zip(words, words[1:], words[2:]))``, nothing else;
 - dictionary: perplexity from ``{context: ({word: count}, sum)}`` in one tuned loop;
 - reference: the functions of solutions/;
@@ -36,8 +37,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from experiments.array_ngrams import BOS, EOS, MAX_ORDER, UNK, Counts, Text, add_k, perplexity
 
-from benchmarks.array_ngrams import BOS, EOS, MAX_ORDER, UNK, Counts, Text, add_k, perplexity
 from benchmarks.side_by_side import packages, protocol, race, report
 
 N, K = 3, 0.1

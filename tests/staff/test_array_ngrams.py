@@ -1,4 +1,4 @@
-"""benchmarks/array_ngrams.py: the same numbers as the solved n-gram part, whatever the order and the words."""
+"""experiments/array_ngrams.py: the same numbers as the solved n-gram part, whatever the order and the words."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from experiments import array_ngrams
+from experiments.array_ngrams import MAX_ORDER, Counts, Text, add_k, interpolated, mle, perplexity
 from lm import corpus, metrics, ngram
 from lm.types import Sentence
 from lm.vocab import Vocab
-
-from benchmarks import array_ngrams
-from benchmarks.array_ngrams import MAX_ORDER, Counts, Text, add_k, interpolated, mle, perplexity
 
 ORDERS = range(1, MAX_ORDER + 1)
 TRAIN = corpus.splits().train[:1_500]

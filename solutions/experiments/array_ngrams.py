@@ -1,4 +1,4 @@
-"""N-gram counts as sorted integers: real text in milliseconds, orders up to 6. A tool for benchmarks and experiments.
+"""N-gram counts as sorted integers: real text in milliseconds, orders up to 6. Given.
 
     train, test = (Text.of(sentences, vocab.ids) for sentences in (...))    # vocab: lm.vocab.Vocab(words, unk=True)
     counts = Counts.of(train, 3)
