@@ -27,6 +27,7 @@ from typing import Any
 from .archive import Member
 from .feedback.errors import InputError
 from .regions import find_regions
+from .syntax import parse
 
 if sys.version_info >= (3, 11):
     import tomllib  # novm
@@ -171,7 +172,7 @@ def code_lines(file: str, content: bytes) -> Iterator[Line]:
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column]
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             for row in range(node.lineno, (node.end_lineno or node.lineno) + 1):
                 lines[row - 1] = ""

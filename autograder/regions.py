@@ -16,6 +16,7 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from . import syntax
 from .feedback.errors import InputError
 
 _BEGIN = re.compile(r"# BEGIN SOLUTION ([a-z][a-z0-9_]*)")
@@ -97,7 +98,7 @@ def parse(source: str, module: str) -> ast.Module:
     if "\r" in source:
         raise StripError(module, source[: source.index("\r")].count("\n") + 1, "carriage return: line ends must be LF")
     try:
-        return ast.parse(source)
+        return syntax.parse(source)
     except SyntaxError as error:
         raise StripError(module, error.lineno or 1, f"not valid Python: {error.msg}") from None
     except ValueError as error:  # a NUL character, before Python 3.12

@@ -44,6 +44,7 @@ from typing import Any
 
 from ..feedback.assignment import Assignment
 from ..feedback.errors import InputError
+from ..syntax import parse
 
 if sys.version_info >= (3, 11):
     import tomllib  # novm
@@ -361,7 +362,7 @@ def _block(text: str) -> str:
 def _parse(source: str, where: str) -> ast.Module:
     try:
         compile(source, "<package>", "exec", dont_inherit=True)  # also refuses a return outside a function
-        return ast.parse(source)
+        return parse(source)
     except (SyntaxError, ValueError) as error:
         raise InputError(f"{where} does not parse: {error}") from None
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from ..feedback import scores
 from ..feedback.errors import GraderError
+from ..syntax import parse
 from .rehearsal import Rehearsal
 from .stage import SEEN
 
@@ -38,10 +39,10 @@ def executed(rehearsal: Rehearsal, package: Mapping[str, bytes]) -> dict[str, fr
 
 def telling(name: str, content: bytes) -> bytes:
     """A file of the package whose functions say that they are executed."""
-    tree = ast.parse(content)
+    tree = parse(content)
     for function, qualname in list(_functions(tree, name.rpartition("/")[2].removesuffix(".py"))):
         has_docstring = ast.get_docstring(function, clean=False) is not None
-        call = ast.parse(f'__import__("builtins").{SEEN}({qualname!r})').body[0]
+        call = parse(f'__import__("builtins").{SEEN}({qualname!r})').body[0]
         function.body.insert(1 if has_docstring else 0, call)
     return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -219,6 +220,7 @@ def test_a_half_finished_package_waits(tmp_path: Path, monkeypatch: pytest.Monke
     def unwritten(*arguments: object) -> None:
         raise NotImplementedError("kneser_ney: continuation_counts")
 
+    smoothing = importlib.import_module("lm.smoothing")  # other tests import the package anew
     monkeypatch.setattr(smoothing, "continuation_counts", unwritten)
     run = Run(tmp_path, quick=True)
     run_steps(run, [real_text.mixing, real_text.kneser_ney, real_text.ranking])
