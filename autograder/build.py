@@ -21,6 +21,7 @@ from pathlib import Path
 from .archive import Member, check_members, read_tree, write_tree, write_zip
 from .feedback import facts
 from .feedback.assignment import Assignment, load_assignment
+from .feedback.diagnosis import FILE as HINTS_FILE
 from .feedback.errors import InputError
 from .feedback.language import WORDS
 from .leaks import scan
@@ -28,12 +29,13 @@ from .pages import render
 from .regions import StripError, find_regions
 from .secret import DEVELOPMENT, MIN_LENGTH, NAME
 from .strip import stamp, strip, without_tests
-from .switches import assignment_text, needs_torch, pins, setup_text, words_text
+from .switches import assignment_text, marked_text, needs_torch, pins, setup_text, words_text
 from .variants import choose, load_variants, refuse_elsewhere
 from .weights import public_shares
 
 HANDOUT = "handout"
 ENGINE = "autograder"
+EXPERIMENTS = "experiments"
 
 _PASSED_OVER = re.compile(
     r"__pycache__|\.(pytest|mypy|ruff)_cache|\.hypothesis|\.ipynb_checkpoints|\.venv|\.DS_Store|\._.*|Thumbs\.db|desktop\.ini"
@@ -125,6 +127,8 @@ def build(root: Path, out: Path, secret: bytes | None = None, hints: Mapping[str
     key = autograder[NAME].content
     handout = handout_members(root, assignment, key)
     for name, text in (hints or {}).items():
+        if not assignment.tells_hints(hidden=name.startswith("tests/hidden/")):
+            continue
         autograder[name] = Member(text.encode("utf-8"))
         if name.startswith("tests/public/"):
             handout[name.replace("tests/public/", "tests/", 1)] = autograder[name]
@@ -244,9 +248,21 @@ def handout_members(root: Path, assignment: Assignment, secret: bytes = DEVELOPM
         f"{ENGINE}/__init__.py": _file(root, f"{ENGINE}/__init__.py"),
     }
     feedback = _folder(root, f"{ENGINE}/feedback", f"{ENGINE}/feedback")
-    others = _together(kit, written, single, feedback)
+    others = _together(kit, written, single, feedback, _experiments(root, assignment))
     refuse_elsewhere({name: member.content for name, member in others.items()}, load_variants(root))
     return _together(others, package)
+
+
+def _experiments(root: Path, assignment: Assignment) -> dict[str, Member]:
+    """Programs that students run on their package; none where an assignment has no such folder."""
+    if not (root / "solutions" / EXPERIMENTS).is_dir():
+        return {}
+    members = _folder(root, f"solutions/{EXPERIMENTS}", EXPERIMENTS)
+    for name, member in members.items():
+        if name.endswith(".py") and member.content:
+            text = marked_text(member.content.decode("utf-8"), f"solutions/{name}", assignment)
+            members[name] = Member(text.encode("utf-8"))
+    return {name: member for name, member in members.items() if member.content}
 
 
 def autograder_members(root: Path, assignment: Assignment, secret: bytes | None = None) -> dict[str, Member]:
@@ -333,8 +349,10 @@ def _differences(folder: Path, wanted: Mapping[str, Member]) -> list[tuple[str, 
 
 
 def _tests(root: Path, folder: str, under: str, assignment: Assignment) -> dict[str, Member]:
-    """A folder of tests, without those of items that are switched off."""
+    """A folder of tests, without those of items that are switched off, and without hints that nobody is told."""
     members = _folder(root, folder, under)
+    if not assignment.tells_hints(hidden=folder == "tests/hidden"):
+        members.pop(f"{under}/{HINTS_FILE}", None)
     for name, member in members.items():
         if name.endswith(".py"):
             path = f"{folder}/{name.removeprefix(under + '/')}"

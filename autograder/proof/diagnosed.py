@@ -15,8 +15,9 @@ from functools import partial
 from pathlib import Path
 
 from ..feedback import scores
-from ..feedback.assignment import load_assignment
+from ..feedback.assignment import ALL, load_assignment
 from ..feedback.diagnosis import FILE
+from ..feedback.errors import InputError
 from ..secret import DEVELOPMENT
 from . import rehearsal
 from .executed import executed
@@ -69,9 +70,11 @@ def diagnose(
 
     Raises:
         GraderError: the reference does not pass its own tests.
-        InputError: the sources are unusable, or nothing can be rehearsed here.
+        InputError: the sources are unusable, nothing can be rehearsed here, or the assignment does not tell all hints.
     """
     assignment = load_assignment(home / "assignment.toml")
+    if assignment.hints != ALL:
+        raise InputError(f'assignment.toml: hints = "{assignment.hints}"; what is told is seen with "{ALL}" only')
     sources = Sources(home, assignment, secret)
     records = record(home, secret, jobs=jobs, told=told)
     hints = make(records, {folder: made_from(home, assignment, folder, secret) for folder in (PUBLIC, HIDDEN)})

@@ -96,6 +96,7 @@ def test_what_is_not_said_has_a_default(tmp_path: Path) -> None:
     read = load(tmp_path, HEAD + FIRST)
     entry = read.by_slug["total"]
     assert read.budgets == Budgets()
+    assert (read.hints, read.slots.bonus) == ("all", 0)
     assert (entry.bonus, entry.waived, entry.off, entry.torch, entry.tolerance, entry.needs) == (
         False,
         False,
@@ -104,6 +105,17 @@ def test_what_is_not_said_has_a_default(tmp_path: Path) -> None:
         1.0,
         (),
     )
+
+
+def test_hints_and_the_bonus_are_read(tmp_path: Path) -> None:
+    """Public tests tell theirs where "public" stands, and hidden ones with "all" only."""
+    hints = HEAD.replace('version = "1"', 'version = "1"\nhints = "{}"')
+    told = {}
+    for value in ("off", "public", "all"):
+        read = load(tmp_path, hints.format(value) + "[slots]\nbonus = 2.5\n" + FIRST)
+        told[value] = (read.tells_hints(hidden=False), read.tells_hints(hidden=True))
+        assert read.slots.bonus == 2.5
+    assert told == {"off": (False, False), "public": (True, False), "all": (True, True)}
 
 
 def test_numbers_follow_from_the_order(tmp_path: Path) -> None:
@@ -191,6 +203,12 @@ REFUSED = [
     ("title-missing", 'title = "Toy"\n', "", r'\[assignment\] needs title = "..."'),
     ("title-no-text", 'title = "Toy"', "title = 3", r'\[assignment\] needs title = "..."'),
     ("head-no-table", HEAD.partition("[files]")[0], "assignment = 3\n", r"\[assignment\] should be a table"),
+    ("hints-unknown", 'version = "1"', 'version = "1"\nhints = "none"', "hints is one of off, public, all, not 'none'"),
+    ("hints-truth", 'version = "1"', 'version = "1"\nhints = false', "hints is one of off, public, all, not False"),
+    ("slots-misspelt", "[budgets]", "[slots]\nbouns = 5\n[budgets]", r"\[slots\]: unknown key 'bouns'; did you mean"),
+    ("bonus-text", "[budgets]", '[slots]\nbonus = "5"\n[budgets]', r"\[slots\]: bonus should be a number, not '5'"),
+    ("bonus-negative", "[budgets]", "[slots]\nbonus = -1\n[budgets]", r"\[slots\]: bonus must be 0 or more"),
+    ("bonus-endless", "[budgets]", "[slots]\nbonus = inf\n[budgets]", r"\[slots\]: bonus must be 0 or more"),
     ("package-no-name", '"toy"', '"../toy"', r"'../toy' cannot be the name of a package"),
     ("files-empty", HEAD.partition("[files]")[2], "", r"'maths.py' is not among \[files\]"),
     ("file-size-text", '"maths.py" = 10', '"maths.py" = "10"', r"\[files\] 'maths.py': a plain name and a size in kB"),
