@@ -248,12 +248,12 @@ def handout_members(root: Path, assignment: Assignment, secret: bytes = DEVELOPM
         f"{ENGINE}/__init__.py": _file(root, f"{ENGINE}/__init__.py"),
     }
     feedback = _folder(root, f"{ENGINE}/feedback", f"{ENGINE}/feedback")
-    others = _together(kit, written, single, feedback, _experiments(root, assignment))
+    others = _together(kit, written, single, feedback, experiment_members(root, assignment))
     refuse_elsewhere({name: member.content for name, member in others.items()}, load_variants(root))
     return _together(others, package)
 
 
-def _experiments(root: Path, assignment: Assignment) -> dict[str, Member]:
+def experiment_members(root: Path, assignment: Assignment) -> dict[str, Member]:
     """Programs that students run on their package; none where an assignment has no such folder."""
     if not (root / "solutions" / EXPERIMENTS).is_dir():
         return {}

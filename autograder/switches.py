@@ -1,7 +1,8 @@
 """What is left of the files that travel when parts or items are switched off: no trace of what nobody has to do.
 
 Trusted side; pure; imports ``feedback`` only. Python files and pages are cut by ``strip`` and ``pages``, this cuts the
-rest: assignment.toml itself, the pins, the words of tests, and of setup.sh what installs PyTorch where none needs it.
+rest: assignment.toml itself, the pins, the words of tests, marked lines of given programs, and of setup.sh what
+installs PyTorch where none needs it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _TABLE = re.compile(r"\[+\s*([\w.]+)\s*\]+\s*(?:#.*)?")
 _KEY = re.compile(r"""\s*["']?([^"'=]+?)["']?\s*=""")
 _SLUG = re.compile(r"""^slug\s*=\s*["'](\w+)["']""", re.MULTILINE)
 _HEAD = "# The versions that this was tested with. It only pins: what is needed stands elsewhere."
+_MARK = re.compile(r"(.*?) *# with (\w+)\n")
 _BEGIN, _END = "# BEGIN PYTORCH", "# END PYTORCH"
 
 
@@ -83,6 +85,33 @@ def setup_text(text: str, assignment: Assignment) -> str:
             kept.append(line)
     if inside:
         raise InputError(f"setup.sh: no {_END} at the end")
+    return "".join(kept)
+
+
+def marked_text(text: str, name: str, assignment: Assignment) -> str:
+    """A program that is given, without the lines that end with ``# with SLUG``, where that part or item is off.
+
+    Empty when one of its first lines is nothing but such a mark: that is about all of the file. Marks do not travel.
+
+    Raises:
+        InputError: a mark names no part or item; says file and line.
+    """
+    on, off = {part.slug for part in assignment.parts}, {*assignment.dropped, *assignment.parts_off}
+    kept: list[str] = []
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        mark = _MARK.fullmatch(line)
+        if mark is None:
+            kept.append(line)
+            continue
+        before, slug = mark.groups()
+        if slug not in on | off | assignment.by_slug.keys():
+            raise InputError(f"{name}:{number}: {slug!r} is no part or item of the assignment")
+        if before.strip():
+            kept += [] if slug in off else [f"{before}\n"]
+        elif kept:
+            raise InputError(f"{name}:{number}: a mark about a whole file stands above all other lines")
+        elif slug in off:
+            return ""
     return "".join(kept)
 
 

@@ -1,3 +1,4 @@
+# with backprop
 """Automatic differentiation | 自动微分
 
 The written-out net against finite differences, the same net in modules, the planted bug; what a difference is worth

@@ -1,3 +1,4 @@
+# with backprop
 """What the steps of experiment 2 share: the small net, its form in modules, difference quotients."""
 
 from __future__ import annotations

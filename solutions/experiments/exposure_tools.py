@@ -1,3 +1,4 @@
+# with rnn
 """Exposure bias: a model that has only read true words now reads its own. A step of experiment 6. Given."""
 
 from __future__ import annotations

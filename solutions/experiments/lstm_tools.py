@@ -1,3 +1,5 @@
+# with rnn
+# with torch
 """The LSTM beside the RNN: how much of the gradient reaches the subject. A step of experiment 6. Given."""
 
 from __future__ import annotations

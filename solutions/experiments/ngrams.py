@@ -1,3 +1,4 @@
+# with ngrams
 """N-gram models of the farm language | 农场语言的 n-gram 模型
 
 The chain rule is an identity and the trigram a model; what counting sees; perplexity with and without smoothing;

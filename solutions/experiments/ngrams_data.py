@@ -1,3 +1,4 @@
+# with ngrams
 """Experiment 1, what comes before the models: the corpus, the chain rule, and what counting sees."""
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from lm.types import Sentence
 
 from . import ngrams_tools as tools
 from .run import Run
+from .words import Quoted
 
 FREQUENT = (
     "the bats eat flies at night .",
@@ -69,12 +71,13 @@ def chain_rule(run: Run) -> None:
     times = Counter(train)
     wrong = 0
     for sentence, n in times.items():
-        context, product = ("<s>",) * longest, Fraction(1)
+        history, product = ("<s>",) * longest, Fraction(1)
         for word in (*sentence, "</s>"):
-            product *= Fraction(rows.get(context, {}).get(word, 0), totals.get(context, 1))
-            context = (*context, word)[1:]
+            product *= Fraction(rows.get(history, {}).get(word, 0), totals.get(history, 1))
+            history = (*history[1:], word)
         wrong += product != Fraction(n, len(train))
-    print(f"\n  {len(times):,} sentences, as exact fractions: product of all conditionals = count / {len(train):,}")
+    english = f"{len(times):,} sentences, as exact fractions: product of all conditionals = count / {len(train):,}"
+    print("\n  " + run.say(english, f"{len(times):,} 个句子，用精确分数：所有条件概率之积 = 次数 / {len(train):,}"))
     run.figure("4.5 sentences for which the chain rule fails", wrong, 0, 0, "none: it is an identity")
 
 
@@ -95,7 +98,7 @@ def trigram_as_a_model(run: Run) -> None:
     rows = []
     for words, r in [*short.items(), *((words, found[words]) for words in common)]:
         empirical = times[words] / len(train)
-        rows.append([" ".join(words), times[words], empirical, empirical / r, r])
+        rows.append([Quoted(" ".join(words)), times[words], empirical, empirical / r, r])
     run.table("chain-rule", ["sentence", "count", "empirical", "trigram", "ratio"], rows)
     run.look(
         "At the object the trigram no longer sees the subject: short sentences get too little, long ones far less.",
@@ -121,7 +124,7 @@ def cows_eat(run: Run) -> None:
         "cows-eat",
         ["cows eat ...", "count", "p", "cows are the subject", "cows are an attractor"],
         [
-            *([word, row[word], row[word] / total, row[word] - beside[word], beside[word]] for word in first),
+            *([Quoted(word), row[word], row[word] / total, row[word] - beside[word], beside[word]] for word in first),
             ["together", total, 1.0, total - aside, aside],
         ],
     )

@@ -1,3 +1,4 @@
+# with ngrams
 """What the steps of experiment 1 share: corpus, counts and models, each made once and kept in ``run.shared``."""
 
 from __future__ import annotations
@@ -109,10 +110,10 @@ class Remembering:
         return self.model.seen(context)
 
     def prob(self, word: str, context: Context) -> float:
-        context = cut(context, self.order)
-        row = self.rows.get(context)
+        asked = cut(context, self.order)
+        row = self.rows.get(asked)
         if row is None:
-            row = self.rows[context] = {w: self.model.prob(w, context) for w in self.vocabulary}
+            row = self.rows[asked] = {w: self.model.prob(w, asked) for w in self.vocabulary}
         return row.get(word, 0.0)
 
 

@@ -1,3 +1,4 @@
+# with rnn
 """Exercise 8 of lecture B: a bidirectional RNN reads the word that it has to predict. A step of experiment 5. Given."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# with ngrams
 """Real text: counting, smoothing and neural models on the same words | 真实文本：同一批词上的计数、平滑与神经模型
 
 ``--text FILE [FILE]`` names a text; without it see ``texts.py``. What a model does not know of its words is ``<unk>``,
@@ -16,11 +17,10 @@ from lm.vocab import UNK
 from .array_ngrams import MAX_ORDER, Found, interpolated, perplexity
 from .array_ngrams import Counts as ArrayCounts
 from .array_ngrams import Text as ArrayText
-from .real_text_neural import NEURAL
+from .real_text_neural import NEURAL  # with torch
 from .real_text_tools import (
     bundled,
     clip,
-    em,
     joined,
     longest_copied,
     note,
@@ -31,6 +31,7 @@ from .real_text_tools import (
     rows_of,
     tables,
     vocab_of,
+    weights_of,
     with_text,
 )
 from .run import Run, Step
@@ -198,7 +199,7 @@ def arrays(run: Run, text: Text) -> None:
         kept.append(counts)
         tuned.append(counts.find(tune.keys(n)))
         tested.append(counts.find(test.keys(n)))
-        value = perplexity(interpolated(tested, em(tuned)))
+        value = perplexity(interpolated(tested, weights_of(tuned)))
         unseen = 100 * float((tested[-1].count == 0).mean())
         once = 100 * float((counts.count == 1).mean())
         rows.append([n, len(counts), once, counts.nbytes / 1e6, 1e3 * seconds, unseen, value])
@@ -233,4 +234,13 @@ def arrays(run: Run, text: Text) -> None:
     print(f"  {run.say('your dictionaries take as long as', '你的字典用时是数组的')} {ratio:.0f} x")
 
 
-STEPS: list[Step] = [the_text, trigrams, adding, mixing, kneser_ney, ranking, arrays, *NEURAL]
+STEPS: list[Step] = [
+    the_text,
+    trigrams,
+    adding,
+    mixing,
+    kneser_ney,
+    ranking,
+    arrays,
+    *NEURAL,  # with torch
+]

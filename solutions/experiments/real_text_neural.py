@@ -1,3 +1,5 @@
+# with ngrams
+# with torch
 """Experiment 7, second half: a window, an RNN and an LSTM on the text; all models compared; samples side by side."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# with ngrams
 """For experiment 7: one text for all steps, and what is measured on it. Given."""
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import numpy as np
 from lm.types import Counts, NgramModel
 from lm.vocab import BOS, EOS, UNK, Vocab
 
-from .array_ngrams import Floats, Found, mle
+from .array_ngrams import Floats, Found, interpolated, perplexity
 from .run import Run, Step
 from .texts import BUNDLED, Sentences, Text, TextError, load, prepare
+from .words import Quoted
 
 QUICK = (30_000, 2_000)  # the most words to train on, and the most types; in full:
 FULL = (250_000, 5_000)
@@ -120,27 +122,21 @@ def ranks(model: NgramModel, asked: Sequence[tuple[str, tuple[str, ...]]], words
     return np.array(places)
 
 
-def em(found: Sequence[Found]) -> dict[int, float]:
-    """``tune_em`` of ``lm.smoothing`` for array counts: what each order knows of a held-out text, lowest first."""
+def weights_of(found: Sequence[Found]) -> dict[int, float]:
+    """For array counts: of the weights 0.01 to 0.99 those that suit a held-out text, one order after the other.
+
+    ``found`` is what each order knows of that text, lowest first.
+    """
     lambdas: dict[int, float] = {}
-    p = mle(found[0])
-    for order, higher in enumerate(found[1:], start=2):
-        q, seen = mle(higher), higher.total > 0
-        counted = seen & (p + q > 0)
-        weight = 0.5
-        for _ in range(50):
-            if counted.any():
-                parts = weight * q[counted]
-                weight = float((parts / (parts + (1 - weight) * p[counted])).mean())
-        lambdas[order] = weight
-        p = np.where(seen, weight * q + (1 - weight) * p, p)
+    for order in range(2, len(found) + 1):
+        tried = [{**lambdas, order: weight / 100} for weight in range(1, 100)]
+        lambdas = min(tried, key=lambda weights: perplexity(interpolated(found[: len(weights) + 1], weights)))
     return lambdas
 
 
 def rows_of(names: Sequence[str], samples: Sequence[str], *columns: Sequence[Any]) -> list[list[Any]]:
-    """Rows with a sample at the end, all equally long, so that a table has them flush left."""
-    width = max(map(len, samples))
-    return [list(row) for row in zip(names, *columns, [sample.ljust(width) for sample in samples], strict=True)]
+    """Rows with a sample at the end, quoted as it is."""
+    return [list(row) for row in zip(names, *columns, map(Quoted, samples), strict=True)]
 
 
 def clip(words: Sequence[str], width: int = 88) -> str:

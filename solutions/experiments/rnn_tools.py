@@ -1,11 +1,12 @@
+# with rnn
 """What experiments 5 and 6 share: the corpus, the trained model, a mixture of n-grams, losses word by word. Given."""
 
 from __future__ import annotations
 
+import copy
 import random
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,7 +56,7 @@ def trained(run: Run) -> Trained:
         for epoch in train(params, corpus(run), VOCAB, rng, epochs, bar=sys.stderr.isatty()):
             history.append(epoch)
             if epoch.perplexity == min(past.perplexity for past in history):
-                best = deepcopy(params)
+                best = copy.deepcopy(params)
         run.shared["rnn"] = Trained(best, history)
     return run.shared["rnn"]
 
@@ -75,9 +76,10 @@ def ngram_losses(model: LanguageModel, sentences: Iterable[Sentence]) -> list[np
     """-log p of each word and of ``</s>``, a row for each sentence."""
     rows = []
     for sentence in sentences:
-        padded = (BOS,) * (model.order - 1) + tuple(sentence) + (EOS,)
-        ends = range(model.order - 1, len(padded))
-        rows.append(-np.log([model.prob(padded[t], padded[t - model.order + 1 : t]) for t in ends]))
+        before = model.order - 1
+        words = [*[BOS] * before, *sentence, EOS]
+        pairs = [(words[t], tuple(words[t - before : t])) for t in range(before, len(words))]
+        rows.append(-np.log([model.prob(word, context) for word, context in pairs]))
     return rows
 
 
@@ -91,8 +93,8 @@ def ngram_agreement(model: LanguageModel, pairs: Sequence[AgreementPair]) -> flo
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:
     """Along the last axis."""
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    below_top = logits - logits.max(axis=-1, keepdims=True)
+    return below_top - np.log(np.exp(below_top).sum(axis=-1, keepdims=True))
 
 
 def rnn_losses(params: RNNParams, sentences: Sequence[Sentence], size: int = 500) -> list[np.ndarray]:

@@ -1,3 +1,4 @@
+# with tape
 """The tape: a program that writes down its own graph | 磁带：边运行边记下计算图的程序
 
 The small net of the lecture on a tape, three spiral arms that it learns, and backpropagation through time for nothing:
@@ -9,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from lm.types import RNNParams
 
 from .run import Run, Step
 from .tape_tools import (
@@ -17,9 +17,10 @@ from .tape_tools import (
     EPOCHS,
     NAMES,
     SENTENCE,
-    cross_entropy,
+    LeafForEachUse,
     first_weights,
     gradients,
+    in_modules,
     overwrite,
     predictions,
     recorded,
@@ -27,10 +28,11 @@ from .tape_tools import (
     relative_error,
     sentence,
     small_params,
-    softmax,
     spiral,
     train,
 )
+from .tape_torch import against_pytorch  # with torch
+from .words import Quoted
 
 DESCENT = 80
 UNROLLED = 9 * 15 + 1  # nine operations a word, and the mean
@@ -39,6 +41,7 @@ UNROLLED = 9 * 15 + 1  # nine operations a word, and the mean
 def written_out(run: Run) -> None:
     """The small net on a tape has the gradients of the formulas written out by hand."""
     from lm import procedural
+    from lm.modules import CrossEntropy, Softmax
     from lm.tape import Tape, sigmoid, softmax_cross_entropy
 
     rng = run.rng("small net")
@@ -51,7 +54,7 @@ def written_out(run: Run) -> None:
         tape = Tape()
         a, b = tape.leaf(alpha), tape.leaf(beta)
         logits = b @ sigmoid(a @ x)
-        loss = softmax_cross_entropy(logits, 1) if fused else cross_entropy(softmax(logits), y)
+        loss = softmax_cross_entropy(logits, 1) if fused else in_modules(logits, Softmax(), CrossEntropy(y))
         count = len(tape)
         tape.backward(loss)
         error = max(float(np.abs(leaf.grad - g).max()) for leaf, g in zip((a, b), by_hand, strict=True))
@@ -120,27 +123,24 @@ def three_arms(run: Run) -> None:
 
 def unrolled(run: Run) -> None:
     """A sentence on the tape: 136 nodes, and the gradient of a shared matrix is the sum over its uses."""
-    from lm.tape import lookup, mean, softmax_cross_entropy, tanh
-
     inputs, targets = sentence()
     arrays = small_params(run.rng("sentence"))
     tape, params, loss = recorded(arrays, inputs, targets)
     nodes = len(tape)
     tape.backward(loss)
     left = len(tape)
-    print(f'\n  "{SENTENCE}": {len(inputs)} words to read, {nodes} nodes, {left} left after backward')
+    english = f"{len(inputs)} words to read, {nodes} nodes, {left} left after backward"
+    chinese = f"读 {len(inputs)} 个词，{nodes} 个节点，反向之后剩 {left} 个"
+    print(f'\n  "{SENTENCE}": {run.say(english, chinese)}')
 
-    own = [tape.leaf(arrays["W_hh"]) for _ in inputs]  # the same numbers, a leaf for each word
-    h: Any = np.zeros(len(arrays["b_h"]))
-    losses = []
-    for word, target, W in zip(inputs, targets, own, strict=True):
-        h = tanh(params.W_xh @ lookup(params.E, word) + W @ h + params.b_h)
-        losses.append(softmax_cross_entropy(params.W_hy @ h + params.b_y, target))
-    tape.backward(mean(*losses))
-    parts = [leaf.grad for leaf in own]
+    each = LeafForEachUse(arrays["W_hh"])  # the same numbers, a leaf for each word
+    parts = each.parts(arrays, inputs, targets)
     error = float(np.abs(sum(parts) - params.W_hh.grad).max())
     words = ["<s>", *SENTENCE.split()]
-    rows = [[t, word, float(np.linalg.norm(part))] for t, (word, part) in enumerate(zip(words, parts, strict=True), 1)]
+    rows: list[list[Any]] = [
+        [t, Quoted(word), float(np.linalg.norm(part))]
+        for t, (word, part) in enumerate(zip(words, parts, strict=True), 1)
+    ]
     rows.append(["", "sum of all", float(np.linalg.norm(sum(parts)))])
     run.table("shared-matrix", ["step", "reads", "norm of its part of the gradient by W_hh"], rows)
     run.look(
@@ -150,36 +150,6 @@ def unrolled(run: Run) -> None:
     run.figure("4.9 sentence: nodes on the tape", nodes, UNROLLED, UNROLLED, "136")
     run.figure("4.9 sentence: nodes left after backward", left, 0, 0, "0")
     run.figure("4.9 sentence: gradient by W_hh against the sum of its 15 parts", error, 0, 1e-12, "1.8e-15")
-
-
-def against_pytorch(run: Run) -> None:
-    """PyTorch, in float64, has the same gradients by all six parameters."""
-    import torch
-    from torch.nn.functional import cross_entropy as loss_of
-
-    inputs, targets = sentence()
-    arrays = small_params(run.rng("sentence"))
-    loss, ours = gradients(arrays)
-    p = RNNParams(**{name: torch.tensor(array, requires_grad=True) for name, array in arrays.items()})
-    h = torch.zeros(len(arrays["b_h"]), dtype=torch.float64)
-    logits = []
-    for word in inputs:
-        h = torch.tanh(p.W_xh @ p.E[word] + p.W_hh @ h + p.b_h)
-        logits.append(p.W_hy @ h + p.b_y)
-    theirs = loss_of(torch.stack(logits), torch.tensor(targets))
-    theirs.backward()
-    rows: list[list[Any]] = []
-    for name in NAMES:
-        gradient = getattr(p, name).grad.numpy()
-        largest, difference = (float(np.abs(x).max()) for x in (gradient, gradient - ours[name]))
-        rows.append([name, str(gradient.shape), largest, difference])
-    run.table("against-pytorch", ["parameter", "shape", "largest gradient", "largest difference"], rows)
-    run.look(
-        "nobody wrote backpropagation through time: a loop and a tape are enough",
-        "没有人写过 BPTT 的代码：一个循环加一条磁带就够了",
-    )
-    run.figure("4.9 sentence: loss, tape against PyTorch", abs(loss - theirs.item()), 0, 1e-12)
-    run.figure("4.9 sentence: gradients, tape against PyTorch", max(row[3] for row in rows), 0, 1e-12, "6.9e-15")
 
 
 def overwritten(run: Run) -> None:
@@ -245,4 +215,11 @@ def learned(run: Run) -> None:
             axes.legend(loc="center right")
 
 
-STEPS: list[Step] = [written_out, three_arms, unrolled, against_pytorch, overwritten, learned]
+STEPS: list[Step] = [
+    written_out,
+    three_arms,
+    unrolled,
+    against_pytorch,  # with torch
+    overwritten,
+    learned,
+]

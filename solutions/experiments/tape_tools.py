@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -110,33 +111,25 @@ def regions(run: Run, points: np.ndarray, arms: np.ndarray, net: Leaves, linear:
     )
 
 
-# Two operations that ``lm.tape`` has as one, written with ``record`` as you would write any new one.
-
-
-def softmax(x: Any) -> Any:
-    """A distribution from logits, (K,). One recorded value."""
-    y = np.exp(x.data - x.data.max())
-    y /= y.sum()
-    return x.tape.record(y, (x, lambda g: y * (g - g @ y)))
-
-
-def cross_entropy(y_hat: Any, y: np.ndarray) -> Any:
-    """-sum_k y_k log y_hat_k, a number. One recorded value."""
-    p = y_hat.data
-    return y_hat.tape.record(-(y @ np.log(p)), (y_hat, lambda g: -g * y / p))
+def in_modules(x: Any, *modules: Any) -> Any:
+    """Your modules on a tape: each is recorded as one value, with its own ``backward`` on the edge."""
+    for module in modules:
+        x = x.tape.record(module(x.data), (x, partial(module.backward, module.a, module.b)))
+    return x
 
 
 def overwrite(tape: Any, loss: Any) -> None:
     """``tape.backward`` with one mistake: what comes back from a use replaces what came back before. ``=``, not ``+=``.
 
-    Where nothing is used twice, nobody notices.
+    Where nothing is used twice, nobody notices. It is your own ``backward`` that runs: each edge hands on its part less
+    what is there already, and so the sum is this part alone.
     """
-    loss.grad = np.ones_like(loss.data)
-    for out, edges in reversed(tape.nodes):
-        if out.grad is not None:
-            for x, local in edges:
-                x.grad = local(out.grad)
-    tape.nodes.clear()
+
+    def alone(x: Any, local: Callable[[Any], Any]) -> tuple[Any, Callable[[Any], Any]]:
+        return x, lambda g: local(g) - (0 if x.grad is None else x.grad)
+
+    tape.nodes[:] = [(out, [alone(*edge) for edge in edges]) for out, edges in tape.nodes]
+    tape.backward(loss)
 
 
 # One sentence for the RNN language model.
@@ -163,6 +156,28 @@ def recorded(arrays: Arrays, inputs: Sequence[int], targets: Sequence[int]) -> t
     tape = Tape()
     params = RNNParams(**{name: tape.leaf(array) for name, array in arrays.items()})
     return tape, params, sentence_loss(params, inputs, targets)
+
+
+class LeafForEachUse:
+    """A matrix that is another leaf of the tape each time it is used, so that each use has a gradient of its own."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.tape: Any = None
+        self.leaves: list[Any] = []
+
+    def __matmul__(self, other: Any) -> Any:
+        self.leaves.append(self.tape.leaf(self.array))
+        return self.leaves[-1] @ other
+
+    def parts(self, arrays: Arrays, inputs: Sequence[int], targets: Sequence[int]) -> list[np.ndarray]:
+        """The gradient of a sentence's loss by each use of W_hh, the first word's first."""
+        from lm.tape import Tape, sentence_loss
+
+        self.tape = Tape()
+        leaves = {name: self.tape.leaf(array) for name, array in arrays.items() if name != "W_hh"}
+        self.tape.backward(sentence_loss(RNNParams(**leaves, W_hh=self), inputs, targets))  # type: ignore[arg-type]
+        return [leaf.grad for leaf in self.leaves]
 
 
 def gradients(arrays: Arrays, wrong: bool = False) -> tuple[float, Arrays]:

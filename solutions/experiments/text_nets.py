@@ -1,3 +1,4 @@
+# with torch
 """Neural models on a long text: streams, training with your ``train_chunks``, and a test that goes on. Given.
 
 A text becomes one row of ids, ``<s> words </s> <s> words </s> ..``. Training and testing carry the state from chunk to

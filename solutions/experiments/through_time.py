@@ -1,3 +1,4 @@
+# with rnn
 """The gradient through time, and what a model does with its own words | 穿越时间的梯度，以及模型读自己写的词
 
 Lecture B, 4.8: the gradient of the verb's log-probability by the states before it, back to the subject 18 steps away.
@@ -12,7 +13,7 @@ import numpy as np
 from lm.weights import init_params
 
 from .exposure_tools import exposure_bias
-from .lstm_tools import lstm
+from .lstm_tools import lstm  # with torch
 from .rnn_tools import trained
 from .run import Run
 from .through_time_tools import SUBJECT, before_the_verb, decay, left, left_without_tanh, mean_slope
@@ -115,4 +116,10 @@ def lasting(run: Run) -> None:
     run.figure("4.8 trained: left of each step", part ** (1 / SUBJECT), 0.58, 0.92, "0.72")
 
 
-STEPS = [vanishing, larger_weights, lasting, lstm, exposure_bias]
+STEPS = [
+    vanishing,
+    larger_weights,
+    lasting,
+    lstm,  # with torch
+    exposure_bias,
+]

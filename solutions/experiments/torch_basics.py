@@ -1,3 +1,4 @@
+# with torch
 """PyTorch: a tape made fast, and its rules | PyTorch：工业级的磁带，以及它的规矩
 
 What autograd records, who runs hooks, which numbers an optimiser finds, why gradients are zeroed, and how much memory

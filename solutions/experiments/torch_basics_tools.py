@@ -1,3 +1,4 @@
+# with torch
 """Modules for the experiment on PyTorch: one with parameters of every kind, and a net for the spiral. Given."""
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def train(
     X, y = torch.tensor(points, dtype=torch.float32), torch.tensor(arms)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.05)
     losses = []
-    for _ in range(steps):
+    for _step in range(steps):
         if zero:
             optimiser.zero_grad()  # 1. forget the last gradients
         logits = model(X)  # 2. forwards, and autograd records

@@ -1,3 +1,4 @@
+# with rnn
 """Exercise 7 of lecture B: what the RNN has seen decides what it can do. A step of experiment 5. Given."""
 
 from __future__ import annotations

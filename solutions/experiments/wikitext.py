@@ -1,3 +1,4 @@
+# with torch
 """The lecture's training script for WikiText-2 (A.2), as it works today.
 
     python -m experiments.wikitext --text wiki.train.tokens wiki.valid.tokens [--epochs 10] [--most 200000]
@@ -89,7 +90,7 @@ def epoch(model: nn.Module, optimiser: torch.optim.Optimizer, ids: np.ndarray) -
 
     inputs, targets, _ = tensors(batchify(ids, min(STREAMS, len(ids) - 1)))
     losses = train_chunks(model, optimiser, inputs, targets, LENGTH, MAX_NORM)
-    return sum(losses) / len(losses)
+    return float(np.mean(losses))
 
 
 def write(model: nn.Module, words: Sequence[str], rng: np.random.Generator, length: int = 50, tau: float = 0.8) -> str:
@@ -102,9 +103,9 @@ def write(model: nn.Module, words: Sequence[str], rng: np.random.Generator, leng
     written = list(prompt)
     for _ in range(length):
         probs = np.exp((logits - logits.max()) / tau)
-        drawn = int(rng.choice(len(words), p=probs / probs.sum()))
+        drawn = rng.choice(len(words), p=probs / probs.sum())
         written.append(words[drawn])
-        logits, state = step(drawn, state)
+        logits, state = step(int(drawn), state)
     return " ".join(written)
 
 

@@ -19,12 +19,13 @@ from autograder.build import (
     autograder_members,
     build,
     drift,
+    experiment_members,
     handout_members,
     package_members,
     submission_members,
 )
 from autograder.cli.printing import print_built
-from autograder.feedback.assignment import load_assignment
+from autograder.feedback.assignment import load_assignment, read_assignment
 from autograder.feedback.errors import InputError
 from autograder.secret import DEVELOPMENT, secret_of
 from autograder.strip import stamp_of
@@ -283,6 +284,72 @@ def test_without_its_part_nothing_mentions_torch(tmp_path):
     assert mentioned(tmp_path) == {}
 
 
+@pytest.mark.parametrize("part", ["ngrams", "backprop", "tape", "rnn", "torch"])
+def test_experiments_go_with_their_part(part):
+    """What is left of them imports only what is there, and no mark travels."""
+    text = (ROOT / "assignment.toml").read_text(encoding="utf-8")
+    off = text.replace(f'[[parts]]\nslug = "{part}"\n', f'[[parts]]\nslug = "{part}"\noff = true\n')
+    (every, left) = (
+        {
+            name: member.content.decode()
+            for name, member in experiment_members(ROOT, read_assignment(toml, Path("assignment.toml"))).items()
+            if name.endswith(".py")
+        }
+        for toml in (text, off)
+    )
+    rows = [re.findall(r'^    "(\d)": "(\w+)",$', files["experiments/__main__.py"], re.M) for files in (every, left)]
+    assert [number for number, _ in rows[0]] == list("1234567")
+    assert 1 <= len(rows[1]) < 7
+    assert all(f"experiments/{name}.py" in left for _, name in rows[1])
+    for name, source in left.items():
+        assert "# with " not in source, name
+        for module in re.findall(r"^\s*from \.(\w+) import", source, re.M):
+            assert {f"experiments/{module}.py", f"experiments/{module}/__init__.py"} & left.keys(), (name, module)
+
+
+MARKED = """# with square
+# with {whole}
+both = 1
+first = 1  # with square
+second = [
+    2,  # with cube
+]
+"""
+
+
+def test_marks_of_experiments(root):
+    """A line goes with its item, a file with the mark on its first line; marks themselves do not travel."""
+    toy.write(root, {"solutions/experiments/a.py": MARKED.format(whole="powers"), "solutions/experiments/b.txt": "b"})
+    toy.write(root, {"solutions/experiments/c.py": MARKED.format(whole="cube")})
+    toy.edit(root, "assignment.toml", 'slug = "cube"\n', 'slug = "cube"\noff = true\n')
+    members = handout_members(root, load_assignment(root / "assignment.toml"))
+    found = {name: member.content.decode() for name, member in members.items() if name.startswith("experiments/")}
+    assert found == {"experiments/a.py": "both = 1\nfirst = 1\nsecond = [\n]\n", "experiments/b.txt": "b"}
+    assert not any(
+        "experiments" in name for name in autograder_members(root, load_assignment(root / "assignment.toml"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("x = 1\ny = 2  # with nix\n", r"solutions/experiments/a\.py:2: 'nix' is no part or item"),
+        (
+            "x = 1\n# with cube\n",
+            r"experiments/a\.py:2: a mark about a whole file stands above all other lines",
+        ),
+        ("x = 1\n    " + toy.CUBE + "\n", r"leak in the handout: experiments/a\.py:2 repeats the solution"),
+    ],
+    ids=["no-item", "not-the-first-line", "a-leak"],
+)
+def test_a_wrong_experiment_is_refused(root, text, problem):
+    """Before anything is written."""
+    toy.write(root, {"solutions/experiments/a.py": text})
+    with pytest.raises(InputError, match=problem):
+        build(root, root / "dist")
+    assert not (root / "dist").exists()
+
+
 def mentioned(root):
     """What of a build's files mentions PyTorch: name -> the line."""
     assignment = load_assignment(root / "assignment.toml")
@@ -416,7 +483,8 @@ def handout():
 
 def test_the_real_handout_holds_exactly_this(handout):
     """Apart from the grader's own files, tests and the given files of the package."""
-    fixed = {name for name in handout if not name.startswith(("autograder/", "tests/", "lm/", "writeup/"))}
+    folders = ("autograder/", "experiments/", "tests/", "lm/", "writeup/")
+    fixed = {name for name in handout if not name.startswith(folders)}
     assert fixed == {
         ".gitignore",
         ".vscode/settings.json",
@@ -441,6 +509,10 @@ def test_the_real_handout_holds_exactly_this(handout):
         "tests/facts.json",
         *public,
     }
+    source = ROOT / "solutions"
+    experiments = {path.relative_to(source).as_posix() for path in (source / "experiments").rglob("*.py")}
+    assert {name for name in handout if name.startswith("experiments/")} == {"experiments/excerpt.txt", *experiments}
+    assert b"experiments/excerpt.txt" in handout["LICENSE"].content
     given = {f"lm/{path.name}" for path in (ROOT / "solutions/lm").glob("*.py")}
     assert {name for name in handout if name.startswith("lm/")} == given
 

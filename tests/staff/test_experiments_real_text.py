@@ -165,14 +165,14 @@ def test_a_text_is_cut_to_size() -> None:
         texts.prepare(Source("x", "PTB", [("a", "b")], [("a",)]), 100, 100)
 
 
-def test_em_is_that_of_the_solution() -> None:
-    """The weights of array counts are those of ``tune_em`` for the models."""
+def test_weights_of_arrays_are_those_of_the_solution() -> None:
+    """A grid of hundredths finds what ``tune_em`` finds for the models, to a hundredth."""
     text = texts.prepare(texts.load(), 3_000, 500)
     ids = Vocab(text.words, unk=True).ids
     train, tune = (Text.of(part, ids) for part in (text.train, text.tune))
-    got = real_text_tools.em([Counts.of(train, n).find(tune.keys(n)) for n in (1, 2, 3)])
+    got = real_text_tools.weights_of([Counts.of(train, n).find(tune.keys(n)) for n in (1, 2, 3)])
     expected = smoothing.tune_em([ngram.MLE(ngram.count(text.train, n)) for n in (1, 2, 3)], text.tune)
-    assert got == pytest.approx(expected, abs=1e-4)
+    assert got == pytest.approx(expected, abs=0.011)
 
 
 def test_longest_copied_piece() -> None:

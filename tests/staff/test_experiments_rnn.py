@@ -178,4 +178,4 @@ def test_an_empty_package_waits_item_by_item(tmp_path: Path) -> None:
     waiting = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("  waits: ")]
     assert [step.rstrip(":") for _, step, _ in waiting] == [step.__name__ for step in rnn.STEPS]
     assert {item for _, _, item in waiting} == {"rnn_forward"}
-    assert done.stdout.count("-- waits for your ") == len(waiting)
+    assert done.stdout.count("-- waits for item 4.1, ") == len(waiting)

@@ -84,4 +84,4 @@ def test_a_half_finished_package_runs_what_it_can(tmp_path: Path) -> None:
         "waits: 3 unrolled: tape_rnn",
         "waits: 3 overwritten: tape_rnn",
     ]
-    assert "[ok] 4.9 spiral: accuracy after epoch 100" in ended.stdout
+    assert "[ok] spiral: accuracy after epoch 100" in ended.stdout

@@ -42,7 +42,7 @@ def experiment(
         path.write_bytes(member.content)
     (folder / "experiments").symlink_to(ROOT / "solutions" / "experiments")
     arguments = ["-m", "experiments", number, "--quick"] if steps is None else ["-c", SOME, number, " ".join(steps)]
-    environment = {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1", "AUTOGRADER_LANG": "en"}
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
