@@ -4,9 +4,10 @@ Best made from Canvas's own export (Grades, Export): one column is filled, and e
 sections, the rows "Points Possible" and "Manual Posting", the delimiter (a semicolon in some languages), the line ends.
 Whoever has no grade here keeps the cell that Canvas wrote: an empty one might take a grade away.
 
-Without an export, the columns that Canvas's importer (``lib/gradebook_importer.rb`` of canvas-lms) asks for: Student, ID, SIS User ID, SIS Login ID, Section, and the assignment; it finds a student by ID, else by SIS User ID, else
-by SIS Login ID, else by name. It ignores a column whose name holds "Final Score" and the like (their issue 2134), so
-such a name is refused.
+Without an export, the columns that its importer (``lib/gradebook_importer.rb`` of canvas-lms) asks for: Student, ID,
+SIS User ID, SIS Login ID, Section, and the assignment; it finds a student by ID, else by SIS User ID, else by SIS Login
+ID, else by name. It ignores a column whose name holds "Final Score" and the like (its issue 2134), so such a name is
+refused.
 """
 
 from __future__ import annotations

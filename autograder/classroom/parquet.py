@@ -40,8 +40,8 @@ def write_parquet(folder: Path, out: Path, *, anonymise: bool = False) -> int:
         InputError: the folder cannot be read, the file cannot be written, or pyarrow is not installed.
     """
     try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        import pyarrow as pa  # type: ignore[import-untyped]
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
     except ImportError:
         raise InputError('Parquet needs pyarrow: pip install "autograder[classes]"') from None
     outline = _outline(folder)

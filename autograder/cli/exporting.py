@@ -118,9 +118,9 @@ def export(
     nothing = sum(mark.total is None for mark in everybody)
     click.echo(f"wrote {out}: {len(everybody) - nothing} grades; {nothing} handed in nothing")
     for status, what in (("refused", "0 points, as nothing could be taken"), ("previous", "their previous result")):
-        labels = [mark.person.name or mark.submission for mark in everybody if mark.status == status]
-        if labels:
-            click.echo(f"{len(labels)} with {what}: {_clean(', '.join(labels))}")
+        named = [mark.person.name or mark.submission for mark in everybody if mark.status == status]
+        if named:
+            click.echo(f"{len(named)} with {what}: {_clean(', '.join(named))}")
 
 
 def _clean(line: str) -> str:
