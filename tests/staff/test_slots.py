@@ -229,18 +229,29 @@ def test_nobody_loses_by_slot_b(seed: int) -> None:
 
 
 _FAILED = entry("", 0, 0, status=FAILED)
+TOML_HEAD = """
+[assignment]
+title = "T"
+title_zh = "T"
+version = "1"
+package = "t"
+[slots]
+bonus = 5
+[files]
+"a.py" = 1
+[[parts]]
+slug = "one"
+number = "3"
+title = "t"
+title_zh = "t"
+"""
 
 
 def test_folders_and_files_give_the_same(tmp_path: Path) -> None:
     """The bonus is the folder's, or assignment.toml's; the file of slots is a table that can be read."""
-    names = {"p": "total", "q": "scale"}
-    text = "".join(
-        f'\n[[parts.items]]\nslug = "{slug}"\ntitle = "t"\ntitle_zh = "t"\npoints = 4\nfile = "a.py"\n'
-        for slug in names
-    )
-    head = '[assignment]\ntitle = "T"\ntitle_zh = "T"\nversion = "1"\npackage = "t"\n[slots]\nbonus = 5\n[files]\n"a.py" = 1\n'
-    part = '[[parts]]\nslug = "one"\nnumber = "3"\ntitle = "t"\ntitle_zh = "t"\n'
-    (tmp_path / "assignment.toml").write_text(head + part + text, encoding="utf-8")
+    row = '[[parts.items]]\nslug = "{}"\ntitle = "t"\ntitle_zh = "t"\npoints = 4\nfile = "a.py"\n'
+    text = TOML_HEAD + "".join(row.format(slug) for slug in "pq")
+    (tmp_path / "assignment.toml").write_text(text, encoding="utf-8")
     outline = msgspec.structs.replace(OUTLINE, slot_bonus=5.0)
     everybody = [handed(1, "a"), handed(2, "b"), handed(3)]
     for name, entries in (("A", [entry("a", 4, 1), entry("b", 0, 0)]), ("B", [entry("a", 0, 4), entry("b", 1, 0)])):
