@@ -45,9 +45,9 @@ SOUGHT = {True: 60, False: 200}  # words that are looked for among all words, qu
 @with_text
 def the_text(run: Run, text: Text) -> None:
     """Which text it is, and how much of it."""
-    print(f"\n  {run.say('text', '文本')}: {text.source.name} ({text.source.kind})")
+    print(f"\n  {run.say('text', '文本')}: {run.shown(text.source.name)} ({run.shown(text.source.kind)})")
     for line in text.source.passed_over:
-        print(f"  {run.say('not used', '未使用')}: {line}")
+        print(f"  {run.say('not used', '未使用')}: {run.shown(line)}")
     parts = {"train": text.train, "tune": text.tune, "test": text.test}
     rows = []
     for name, part in parts.items():

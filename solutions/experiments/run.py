@@ -144,7 +144,7 @@ class Run:
 
     def _named(self, key: str) -> str:
         """A figure's name as it is shown: without the number that it is found by in ``figures.csv``."""
-        return self.shown(re.sub(r"^(4\.\d|7) ", "", key))
+        return self.shown(re.sub(r"^(4\.\d|7|B (5\.\d|ex\. 5)|lecture A 5\.2:) ", "", key))
 
     @contextmanager
     def picture(self, name: str, width: float = 7.0, height: float = 4.0) -> Iterator[Any]:

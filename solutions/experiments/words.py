@@ -64,9 +64,9 @@ def chinese(text: str) -> str:
 
 def untranslated(text: str) -> bool:
     """Whether a text has words of English in it and no translation."""
-    if chinese(text) != text:
+    if text in tables() or chinese(text) != text:
         return False
-    return any(word not in the_same() for word in re.findall(r"[A-Za-z_]\w+", text))
+    return any(word not in the_same() for word in re.findall(r"\b[A-Za-z_]\w+", text))
 
 
 def width(text: str) -> int:

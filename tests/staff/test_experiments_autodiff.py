@@ -38,6 +38,7 @@ def test_every_figure_lies_in_its_band(run: Run) -> None:
     assert [figure.key for figure in run.figures if not figure.holds] == []
     assert len(values(run)) == len(run.figures) >= 28
     assert run.waiting == []
+    assert run.untranslated == []
     assert run.finish() == INSIDE
 
 

@@ -58,6 +58,7 @@ def test_every_figure_of_the_published_corpus_lies_in_its_band(run: Run) -> None
     assert len(values(run)) == len(run.figures) > 50
     assert run.waiting == []
     assert {figure.key[:3] for figure in run.figures} == {"4.1", "4.2", "4.3", "4.4", "4.5"}
+    assert run.untranslated == []
     assert run.finish() == INSIDE
 
 

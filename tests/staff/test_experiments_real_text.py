@@ -199,6 +199,7 @@ def test_counts_on_the_excerpt(tmp_path: Path, capsys: pytest.CaptureFixture[str
     run_steps(run, [step for step in real_text.STEPS if step not in real_text_neural.NEURAL])
     assert run.finish() == INSIDE
     assert len(run.figures) == 4
+    assert run.untranslated == []
     found = run.shared["text perplexities"]
     assert found["3-gram, Kneser-Ney, D = 0.75"] == pytest.approx(52.42, abs=0.01)
     assert found["3-gram, interpolated by EM"] == pytest.approx(55.00, abs=0.01)
@@ -254,6 +255,7 @@ def test_neural_models_on_a_small_text(tmp_path: Path) -> None:
     run_steps(run, [real_text.trigrams, real_text.kneser_ney, *real_text_neural.NEURAL])
     assert run.finish() == INSIDE
     assert len(run.figures) == 4
+    assert [text for text in run.untranslated if str(path) not in text] == []
     found = run.shared["text perplexities"]
     assert all(1 < found[name] < 2 for name in ("fixed window", "RNN", "LSTM"))
 

@@ -61,6 +61,7 @@ def test_every_figure_of_a_trained_model_lies_in_its_band(run: Run) -> None:
     assert [figure.key for figure in run.figures if not figure.holds] == []
     keys = [figure.key for figure in run.figures]
     assert len(set(keys)) == len(keys) >= 27
+    assert run.untranslated == []
     exact = {figure.key: (figure.value, figure.low, figure.high) for figure in run.figures}
     assert exact["4.6 parameters of the RNN"] == (11_640, 11_640, 11_640)
 
@@ -178,4 +179,4 @@ def test_an_empty_package_waits_item_by_item(tmp_path: Path) -> None:
     waiting = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("  waits: ")]
     assert [step.rstrip(":") for _, step, _ in waiting] == [step.__name__ for step in rnn.STEPS]
     assert {item for _, _, item in waiting} == {"rnn_forward"}
-    assert done.stdout.count("-- waits for item 4.1, ") == len(waiting)
+    assert done.stdout.count("-- waits for item 4.2, ") == len(waiting)

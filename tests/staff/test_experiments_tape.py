@@ -33,6 +33,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 def test_every_figure_lies_in_its_band(run: Run) -> None:
     """Nothing waits and nothing lies outside, whatever the seed."""
     assert not run.waiting
+    assert run.untranslated == []
     assert [found.key for found in run.figures if not found.holds] == []
 
 

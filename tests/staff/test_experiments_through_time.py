@@ -51,6 +51,7 @@ def test_every_figure_of_a_trained_model_lies_in_its_band(run: Run) -> None:
     assert [figure.key for figure in run.figures if not figure.holds] == []
     keys = [figure.key for figure in run.figures]
     assert len(set(keys)) == len(keys) >= 17
+    assert run.untranslated == []
 
 
 def test_the_prefixes_reach_back_to_the_subject() -> None:

@@ -25,8 +25,29 @@ sys.exit(main([number, "--quick"]))
 """
 
 
+def package(folder: Path, done: Collection[str] | None) -> None:
+    """Write a package where only the items ``done`` are solved, or all (None), and the experiments beside it."""
+    for name, member in package_members(ROOT, load_assignment(ROOT / "assignment.toml"), keep=done).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(member.content)
+    (folder / "experiments").symlink_to(ROOT / "solutions" / "experiments")
+
+
+def environment_of(folder: Path, lang: str = "en") -> dict[str, str]:
+    """Of a process that finds the package of this folder."""
+    return {
+        **os.environ,
+        "PYTHONPATH": str(folder),
+        "OMP_NUM_THREADS": "1",
+        "AUTOGRADER_LANG": lang,
+        "PYTHONIOENCODING": "utf-8",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
 def experiment(
-    folder: Path, number: str, done: Collection[str], steps: Collection[str] | None = None
+    folder: Path, number: str, done: Collection[str], steps: Collection[str] | None = None, lang: str = "en"
 ) -> subprocess.CompletedProcess[str]:
     """``python -m experiments NUMBER --quick`` on a package where only the items ``done`` are solved, in a folder.
 
@@ -35,14 +56,9 @@ def experiment(
         number: of the experiment.
         done: slugs of items.
         steps: names of the steps to run, where not all of them are wanted.
+        lang: "en" or "zh".
     """
-    for name, member in package_members(ROOT, load_assignment(ROOT / "assignment.toml"), keep=done).items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(member.content)
-    (folder / "experiments").symlink_to(ROOT / "solutions" / "experiments")
+    package(folder, done)
     arguments = ["-m", "experiments", number, "--quick"] if steps is None else ["-c", SOME, number, " ".join(steps)]
-    environment = {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1", "AUTOGRADER_LANG": "en"}
-    return subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    command, environment = [sys.executable, *arguments], environment_of(folder, lang)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False)
