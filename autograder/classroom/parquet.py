@@ -9,13 +9,14 @@ verdict are in it, with their status.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ..feedback.errors import InputError
-from .records import JOURNAL, OUTLINE, ROSTER, Entry, Grades, Handed, Outline, read_lines
+from .records import JOURNAL, ROSTER, Entry, Grades, Handed, Outline, read_lines, read_outline
 from .report.population import populate
 from .report.pseudonyms import numbers
 from .tables import whole
@@ -44,7 +45,7 @@ def write_parquet(folder: Path, out: Path, *, anonymise: bool = False) -> int:
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
     except ImportError:
         raise InputError('Parquet needs pyarrow: pip install "autograder[classes]"') from None
-    outline = _outline(folder)
+    outline = read_outline(folder)
     roster = tuple(read_lines(folder / ROSTER, Handed))
     shown = _shown(outline, roster, anonymise)
     texts = pa.dictionary(pa.int32(), pa.string())
@@ -59,15 +60,14 @@ def write_parquet(folder: Path, out: Path, *, anonymise: bool = False) -> int:
         ]
     )
     count = 0
-    batch: list[dict[str, Any]] = []
+    columns: dict[str, list[Any]] = {name: [] for name in schema.names}
     with whole(out) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
-        for row in _rows(folder, outline.grader, shown):
-            batch.append(row)
-            count += 1
-            if len(batch) == BATCH:
-                writer.write_table(pa.Table.from_pylist(batch, schema))
-                batch.clear()
-        writer.write_table(pa.Table.from_pylist(batch, schema))
+        for rows in _rows(folder, outline.grader, shown):
+            for name, values in rows.items():
+                columns[name] += values
+            if len(columns["state"]) >= BATCH:
+                count += _flush(writer, columns, pa.table(columns, schema))
+        count += _flush(writer, columns, pa.table(columns, schema))
     return count
 
 
@@ -97,7 +97,15 @@ def _key(person: str, handed: Handed) -> str:
     return f"person {person}" if person else f"submission {handed.submission}"
 
 
-def _rows(folder: Path, grader: str, shown: _Shown) -> Iterator[dict[str, Any]]:
+def _flush(writer: Any, columns: dict[str, list[Any]], table: Any) -> int:
+    writer.write_table(table)
+    for values in columns.values():
+        values.clear()
+    return int(table.num_rows)
+
+
+def _rows(folder: Path, grader: str, shown: _Shown) -> Iterator[dict[str, list[Any]]]:
+    """The columns of one submission after the other."""
     last: dict[str, int] = {}  # a content that was graded twice counts with its last line, as everywhere
     for line, key in enumerate(read_lines(folder / JOURNAL, _Key)):
         if key.grader == grader and key.content in shown:
@@ -106,26 +114,18 @@ def _rows(folder: Path, grader: str, shown: _Shown) -> Iterator[dict[str, Any]]:
     for line, entry in enumerate(read_lines(folder / JOURNAL, Entry)):
         if line not in wanted:
             continue
+        tests = [(row.item, *_parts(test), state) for row in entry.rows for test, state in row.tests.items()]
+        if not tests:
+            continue
+        named = dict(zip(("item", "file", "function", "case", "hidden", "state"), map(list, zip(*tests)), strict=True))  # noqa: B905
         for submission, people, active in shown[entry.content]:
             one = {"submission": submission, "people": people, "active": active, "status": entry.status}
-            for item in entry.rows:
-                for test, state in item.tests.items():
-                    yield one | {"item": item.item, **_parts(test), "state": state}
+            yield {**{name: [value] * len(tests) for name, value in one.items()}, **named}
 
 
-def _parts(test: str) -> dict[str, Any]:
+@lru_cache(maxsize=100_000)
+def _parts(test: str) -> tuple[str, str, str, bool]:
+    """File, function, case, and whether it is hidden."""
     file, _, name = test.partition("::")
     function, _, case = name.partition("[")
-    hidden = file.startswith("hidden/")
-    return {"file": file, "function": function, "case": case.removesuffix("]"), "hidden": hidden}
-
-
-def _outline(folder: Path) -> Outline:
-    """The outline alone: a folder of grades is larger than memory should be."""
-    path = folder / OUTLINE
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Outline)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}: is {folder} a folder of grades?") from None
-    except msgspec.DecodeError as error:
-        raise InputError(f"{path}: {error}") from None
+    return file, function, case.removesuffix("]"), file.startswith("hidden/")

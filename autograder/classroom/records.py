@@ -195,16 +195,25 @@ class Grades:
                 yield handed, self.entries.get(handed.content)
 
 
-def read_grades(folder: Path) -> Grades:
+def read_grades(folder: Path, *, outcomes: bool = True) -> Grades:
     """Read a folder of grades.
+
+    Args:
+        folder: what ``regrade`` has written.
+        outcomes: False leaves out tests and outputs, which are nearly all of its size, where scores are enough.
 
     Raises:
         InputError: there is none here, or a file of it cannot be read.
     """
-    outline = _read_outline(folder / OUTLINE)
+    outline = read_outline(folder)
     handed = tuple(read_lines(folder / ROSTER, Handed))
     entries = (entry for entry in read_lines(folder / JOURNAL, Entry) if entry.grader == outline.grader)
-    return Grades(outline, handed, {entry.content: entry for entry in entries})
+    return Grades(outline, handed, {entry.content: entry if outcomes else _scores_of(entry) for entry in entries})
+
+
+def _scores_of(entry: Entry) -> Entry:
+    rows = tuple(msgspec.structs.replace(row, tests={}, output="") for row in entry.rows)
+    return msgspec.structs.replace(entry, rows=rows)
 
 
 def write_grades(folder: Path, grades: Grades) -> None:
@@ -239,7 +248,13 @@ def read_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
         raise InputError(f"{path}: {error.strerror}") from None
 
 
-def _read_outline(path: Path) -> Outline:
+def read_outline(folder: Path) -> Outline:
+    """The outline alone of a folder of grades.
+
+    Raises:
+        InputError: there is none here, or it cannot be read.
+    """
+    path = folder / OUTLINE
     try:
         return msgspec.json.decode(path.read_bytes(), type=Outline)
     except OSError as error:

@@ -84,7 +84,7 @@ def read_slot(path: Path, *, previous: bool = False) -> Slot:
     if path.is_dir():
         if not (path / OUTLINE).is_file():
             raise InputError(f"{path}: no folder of grades")
-        grades = read_grades(path)
+        grades = read_grades(path, outcomes=False)
         # a drop against the platform is not this command's business: it only ever takes the better of two
         everybody = tuple((m.person, m.scores) for m in marks(grades, previous=previous, accept_drops=True))
         return Slot(str(path), tuple(item.slug for item in grades.outline.items), everybody, grades.outline)

@@ -93,8 +93,8 @@ def export(
         click.echo(f"wrote {out}: {count} outcomes")
         return
     with working("reading grades"):
-        now = read_grades(grades)
-        earlier = None if against is None else read_grades(against)
+        now = read_grades(grades, outcomes=kind == "json")
+        earlier = None if against is None else read_grades(against, outcomes=False)
         everybody = exports.marks(
             now, earlier, previous=without_verdict_as == exports.PREVIOUS, accept_drops=accept_drops
         )

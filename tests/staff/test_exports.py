@@ -16,7 +16,18 @@ from click.testing import CliRunner
 
 from autograder.classroom import canvas, exports, parquet
 from autograder.classroom.exports import Mark, as_csv, as_json, marks
-from autograder.classroom.records import FAILED, GRADED, Entry, Grades, Handed, Outline, Person, Row, write_grades
+from autograder.classroom.records import (
+    FAILED,
+    GRADED,
+    Entry,
+    Grades,
+    Handed,
+    Outline,
+    Person,
+    Row,
+    read_grades,
+    write_grades,
+)
 from autograder.classroom.tables import guarded, number, read_csv, unguarded
 from autograder.cli.exporting import export
 from autograder.feedback.errors import InputError
@@ -303,3 +314,14 @@ def test_the_fields_of_a_table_are_no_items() -> None:
     assert not {item.slug for item in ITEMS} & {*exports.IDENTITY, "total"}
     assert Outline("t", "t", "1", "g", ITEMS, ()).points == 8
     assert Entry("a", "g", GRADED, (Row("p", 1, "passed"),)).total == 1
+
+
+def test_scores_can_be_read_without_outcomes(tmp_path: Path) -> None:
+    """The same table, from a fraction of the memory."""
+    now = synthetic(30, 2)
+    graded = tuple(one for one in now.handed if not one.content or one.content in now.entries)
+    write_grades(tmp_path, replace(now, handed=graded))
+    whole, scores = read_grades(tmp_path), read_grades(tmp_path, outcomes=False)
+    assert as_csv(now.outline, marks(whole, previous=True)) == as_csv(now.outline, marks(scores, previous=True))
+    assert not any(row.tests or row.output for one in scores.entries.values() for row in one.rows)
+    assert any(row.tests for one in whole.entries.values() for row in one.rows)
