@@ -126,14 +126,17 @@ def grade(
 def staged(
     submission: Path, home: Path, assignment: Assignment, *, accept_nothing: bool = False
 ) -> Iterator[tuple[Path, Taken]]:
-    """A fresh folder with submission/<package> (given files of ours, submission files of the student's) and scratch/.
+    """A fresh folder: submission/<package> (our given files, the student's others), given/<package> (ours alone)
+    and scratch/.
 
     Others may pass through it and read the package, nothing else; it is removed on leaving. With ``accept_nothing``
     (the platform: whoever uploads the wrong thing gets rows that say so) an unusable submission is an empty one.
     """
     staging = Path(tempfile.mkdtemp(prefix="autograder-"))
     try:
-        for folder, mode in ((staging, 0o711), (staging / "submission", 0o755), (staging / "scratch", 0o711)):
+        alone = staging / "given" / assignment.package
+        folders = ((staging, 0o711), (staging / "submission", 0o755), (staging / "scratch", 0o711))
+        for folder, mode in (*folders, (alone.parent, 0o755), (alone, 0o755)):
             folder.mkdir(exist_ok=True)
             folder.chmod(mode)
         solved = sorted((home / "solutions" / assignment.package).glob("*.py"))
@@ -149,8 +152,9 @@ def staged(
         package.mkdir(exist_ok=True)
         package.chmod(0o755)
         for file in given:
-            shutil.copyfile(file, package / file.name)
-            (package / file.name).chmod(0o644)
+            for place in (package, alone):
+                shutil.copyfile(file, place / file.name)
+                (place / file.name).chmod(0o644)
         yield staging, taken
     finally:
         remove_tree(staging)

@@ -1,7 +1,7 @@
 """A trusted process that has pytest and numpy imported and forks a session for each job.
 
 One submission needs one job; an audit or a class hundreds, and starting an interpreter would cost more than most of
-them. Nothing of a job outlives it: each runs in a fork of its own.
+them. Nothing of a job outlives it: each runs in a fork of its own. The zygotes, which never run student code, stay.
 
 As a program (``python -I -B host.py ENGINE_PARENT``) it reads one job a line from standard input and answers with one
 line of JSON: exit code, standard output, standard error. It ends when its input closes.
@@ -24,6 +24,7 @@ import subprocess
 import tempfile
 import time
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
@@ -31,6 +32,8 @@ import msgspec
 
 from autograder.confine import die_with
 from autograder.feedback.errors import GraderError, InputError
+from autograder.nursery import Nursery
+from autograder.pool import Zygote
 from autograder.session import GRADER_FAILED, Job, run
 
 BAD_JOB = 2
@@ -135,29 +138,39 @@ def _main() -> None:
         # pytest imports most of itself only now; a run without tests does it once for all jobs
         pytest.main(["-c", os.devnull, "--rootdir", "/dev", "--noconftest", "-p", "no:cacheprovider", "-q", os.devnull])
     parent = os.getpid()
-    for line in sys.stdin.buffer:
-        with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-            child = os.fork()
-            if child == 0:
-                code = GRADER_FAILED
-                try:
-                    die_with(parent)
-                    for file, descriptor in ((stdout, 1), (stderr, 2)):
-                        os.dup2(file.fileno(), descriptor)
-                    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-                    code = _session(line)
-                finally:
-                    sys.stdout.flush()
-                    sys.stderr.flush()
-                    os._exit(code)
-            _, status = os.waitpid(child, 0)
-            answer = Answer(os.waitstatus_to_exitcode(status), _text(stdout), _text(stderr))
-        os.write(1, msgspec.json.encode(answer) + b"\n")
+    with contextlib.closing(Nursery()) as nursery:
+        for line in sys.stdin.buffer:
+            os.write(1, msgspec.json.encode(_answer(line, parent, nursery)) + b"\n")
 
 
-def _session(line: bytes) -> int:
+def _answer(line: bytes, parent: int, nursery: Nursery) -> Answer:
     try:
-        return run(msgspec.json.decode(line, type=Job))
+        job = msgspec.json.decode(line, type=Job)
+        zygotes = nursery.zygotes(job)
+    except InputError as error:
+        return Answer(BAD_JOB, "", f"{error}\n")
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        child = os.fork()
+        if child == 0:
+            code = GRADER_FAILED
+            try:
+                die_with(parent)
+                for file, descriptor in ((stdout, 1), (stderr, 2)):
+                    os.dup2(file.fileno(), descriptor)
+                os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+                code = _session(job, zygotes)
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+        _, status = os.waitpid(child, 0)
+        nursery.settle()
+        return Answer(os.waitstatus_to_exitcode(status), _text(stdout), _text(stderr))
+
+
+def _session(job: Job, zygotes: Mapping[bool, Zygote]) -> int:
+    try:
+        return run(job, zygotes)
     except InputError as error:
         sys.stderr.write(f"{error}\n")
         return BAD_JOB

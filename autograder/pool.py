@@ -18,7 +18,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -51,15 +51,25 @@ WAYS = ("forked", "fresh")  # of $AUTOGRADER_WORKERS
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0", "HOME": "/", **THREADS}
 
 
-class Zygote:
-    """The trusted side of one zygote process."""
+@dataclass(frozen=True)
+class Given:
+    """A folder with a package's given files and nothing else, which a zygote imports for its workers."""
 
-    def __init__(self, torch: bool) -> None:
+    folder: Path
+    package: str
+
+
+class Zygote:
+    """The trusted side of one zygote process. Whoever has the control socket may use it: one after the other."""
+
+    def __init__(self, torch: bool, given: Given | None = None) -> None:
         self.torch = torch
+        self.given = "" if given is None else str(given.folder)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        packages = [] if given is None else [str(given.folder), given.package]
         with theirs:
             self.process = subprocess.Popen(
-                [*_program("zygote.py"), str(theirs.fileno()), "torch" if torch else "numpy"],
+                [*_program("zygote.py"), str(theirs.fileno()), "torch" if torch else "numpy", *packages],
                 pass_fds=[theirs.fileno()],
                 env=ENVIRONMENT,
                 stdin=subprocess.DEVNULL,
@@ -72,14 +82,14 @@ class Zygote:
     def ask(self, request: dict[str, object], descriptor: int | None = None) -> dict[str, int]:
         """One request and its answer. Raises GraderError when the zygote is gone or silent, now and ever after."""
         try:
-            if not self._ready:
-                self._control.settimeout(START_SECONDS)
-                self._answer()
-                self._ready = True
-                self._control.settimeout(CONTROL_SECONDS)
+            self._control.settimeout(CONTROL_SECONDS if self._ready else START_SECONDS)
             descriptors = [] if descriptor is None else [descriptor]
-            socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
-            return self._answer()
+            number = secrets.randbits(48)
+            socket.send_fds(self._control, [json.dumps({**request, "id": number}).encode()], descriptors)
+            while (answer := self._answer()).pop("id", None) != number:  # "ready", or to a session that was killed
+                pass
+            self._ready = True
+            return answer
         except (OSError, GraderError) as error:
             self._control.close()  # a late answer must not be taken for that to the next request
             raise GraderError(f"the zygote does not answer ({error or 'time-out'})") from None
@@ -90,6 +100,14 @@ class Zygote:
             raise GraderError("it has ended")
         answer: dict[str, int] = json.loads(data)
         return answer
+
+    def settle(self) -> int:
+        """Kill whatever it forked. Returns how many processes are left.
+
+        Raises:
+            GraderError: it does not answer.
+        """
+        return self.ask({"do": "sweep all"})["left"]
 
     def close(self) -> None:
         """End it and whatever it forked: within CONTROL_SECONDS, or by SIGKILL."""
@@ -110,6 +128,8 @@ class Fresh:
 
     When the trusted process is killed its workers end with it on Linux only; elsewhere at their next request.
     """
+
+    given = ""
 
     def __init__(self, torch: bool) -> None:
         self.torch = torch
@@ -177,7 +197,7 @@ def _run_fresh(request: dict[str, Any], *descriptors: int) -> subprocess.Popen[b
     return process
 
 
-def start_workers(torch: bool) -> Zygote | Fresh:
+def start_workers(torch: bool, given: Given | None = None) -> Zygote | Fresh:
     """Where workers come from: forks of a zygote, or programs of their own where $AUTOGRADER_WORKERS is "fresh".
 
     By themselves where there is no fork, and on macOS, whose libraries do not survive one.
@@ -189,7 +209,7 @@ def start_workers(torch: bool) -> Zygote | Fresh:
     way = os.environ.get("AUTOGRADER_WORKERS") or WAYS[0 if forks else 1]
     if way not in WAYS:
         raise InputError(f"AUTOGRADER_WORKERS is one of {', '.join(WAYS)}, not {way!r}")
-    return Zygote(torch) if way == "forked" else Fresh(torch)
+    return Zygote(torch, given) if way == "forked" else Fresh(torch)
 
 
 @dataclass
@@ -250,15 +270,26 @@ class Pool:
         scratch: folder of ours in which workers get their scratch folders; others may pass through it.
         deadlines: of the run.
         reference: folder that holds the solved package, for the trusted torch worker.
+        given: the package's given files, for the zygotes that this pool starts.
+        zygotes: those of somebody who keeps them, by whether they have PyTorch; used, and not closed.
     """
 
     def __init__(
-        self, assignment: Assignment, submission: Path, scratch: Path, deadlines: Deadlines, reference: Path
+        self,
+        assignment: Assignment,
+        submission: Path,
+        scratch: Path,
+        deadlines: Deadlines,
+        reference: Path,
+        given: Given | None = None,
+        zygotes: Mapping[bool, Zygote] | None = None,
     ) -> None:
         self._assignment, self._submission, self._scratch = assignment, submission, scratch
         self._deadlines, self._reference_folder = deadlines, reference
         self._uids = _uids()
-        self._zygotes = {False: start_workers(torch=False)}
+        self._given, self._borrowed = given, dict(zygotes or {})
+        self._zygotes: dict[bool, Zygote | Fresh] = {}
+        self._zygote(torch=False)
         self._reference: socket.socket | None = None
         self._proven: Confinement | None = None
         self.report = Report()
@@ -314,7 +345,7 @@ class Pool:
         self.report.workers += 1
         try:
             zygote = self._zygote(torch)
-            pid, sock = _fork(zygote, replace(post, scratch=str(scratch)), cell)
+            pid, sock = _fork(zygote, replace(post, scratch=str(scratch), given=zygote.given), cell)
             confinement = Confinement()
             try:
                 with sock:
@@ -370,14 +401,15 @@ class Pool:
         """End every zygote and every worker."""
         if self._reference is not None:
             self._reference.close()
-        for zygote in self._zygotes.values():
-            zygote.close()
+        for torch, zygote in self._zygotes.items():
+            if zygote is not self._borrowed.get(torch):
+                zygote.close()
 
     def _zygote(self, torch: bool) -> Zygote | Fresh:
         if torch not in self._zygotes:
             if torch and TORCH_MISSING.is_file():
                 raise GraderError(f"the grader is incomplete: {TORCH_MISSING.read_text(encoding='utf-8').strip()}")
-            self._zygotes[torch] = start_workers(torch)
+            self._zygotes[torch] = self._borrowed.get(torch) or start_workers(torch, self._given)
         return self._zygotes[torch]
 
     def _make_scratch(self, uid: int | None) -> Path:

@@ -13,6 +13,7 @@ import random
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,7 +35,7 @@ from .feedback.graded import GradedSession
 from .feedback.handles import Student
 from .feedback.language import Language
 from .feedback.scores import Case, Outcome
-from .pool import Pool
+from .pool import Given, Pool, Zygote
 
 OK, GRADER_FAILED = 0, 3
 SPARE_SECONDS = 20.0  # beyond an item's budget, in which a worker is ended: then it is the test itself that hangs
@@ -228,8 +229,11 @@ class Isolated:
                 self.faults.append(f"item {item.slug!r}: public tests carry {share:.0%}, more than a third")
 
 
-def run(job: Job) -> int:
+def run(job: Job, zygotes: Mapping[bool, Zygote] | None = None) -> int:
     """Run a job to its end. Returns OK or GRADER_FAILED; results.json is whole either way.
+
+    Args:
+        zygotes: those of a host that keeps them for the next job, by whether they have PyTorch.
 
     Raises:
         InputError: assignment.toml or the results path is unusable.
@@ -241,9 +245,9 @@ def run(job: Job) -> int:
     overrides: dict[str, Any] = job.budgets
     assignment = replace(assignment, budgets=replace(assignment.budgets, **overrides))
     deadlines = Deadlines(assignment.budgets)
-    with contextlib.closing(
-        Pool(assignment, staging / "submission", staging / "scratch", deadlines, home / "solutions")
-    ) as pool:
+    given = given_files(assignment, staging)
+    folders = (staging / "submission", staging / "scratch")
+    with contextlib.closing(Pool(assignment, *folders, deadlines, home / "solutions", given, zygotes)) as pool:
         plugin = Isolated(job, assignment, pool, deadlines)
         plugin.write()  # every item is present before anything can go wrong
         try:
@@ -271,6 +275,13 @@ def run(job: Job) -> int:
     _tell_staff(plugin)
     failed = bool(plugin.faults) or any(row["extra_data"]["state"] == scores.GRADER_ERROR for row in document["tests"])
     return GRADER_FAILED if failed else OK
+
+
+def given_files(assignment: Assignment, staging: Path) -> Given | None:
+    """What a zygote may import: none where even the package's start is a student's."""
+    folder = staging / "given"
+    whole = (folder / assignment.package / "__init__.py").is_file()
+    return Given(folder, assignment.package) if whole else None
 
 
 def _watch(seconds: float) -> None:

@@ -32,6 +32,7 @@ class Post:
         alias: the package's name inside this process.
         scratch: the worker's current folder, the only one it can write to.
         trusted: run the reference: no confinement.
+        given: where the zygote has imported the package's given files from; empty when it has not.
     """
 
     folder: str
@@ -39,6 +40,7 @@ class Post:
     alias: str
     scratch: str
     trusted: bool
+    given: str = ""
 
 
 def serve(sock: socket.socket, post: Post, cell: Cell, parent: int) -> NoReturn:
@@ -57,8 +59,10 @@ def serve(sock: socket.socket, post: Post, cell: Cell, parent: int) -> NoReturn:
         sys.dont_write_bytecode = True
         sys.breakpointhook = no_debugger  # pdb would read the end of its input, and what then differs between releases
         if "torch" not in sys.modules:
-            sys.meta_path.insert(0, _NoTorch())
+            sys.meta_path.insert(0, NoTorch())
         sys.path[0] = post.folder  # in the place of the engine's parent: what lies there is none of theirs
+        if post.package in sys.modules:  # its given files are there already; what is still to be imported lies here
+            sys.modules[post.package].__path__ = [os.path.join(post.folder, post.package)]
         gc.enable()
         _answer_requests(sock, post, confinement)
         code = 0
@@ -82,7 +86,7 @@ def prepare() -> None:
         torch.manual_seed(0)
 
 
-class _NoTorch:
+class NoTorch:
     """Parts that are about numpy are done without torch. A clear word, no boundary: who wants to gets around it."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
@@ -97,7 +101,8 @@ def _answer_requests(sock: socket.socket, post: Post, confinement: Confinement) 
         from .feedback.loading import load_as
 
         load_as(Path(post.folder), post.package, post.alias)
-    server = Server(post.alias, os.path.join(post.folder, post.package))
+    given = os.path.join(post.given, post.package) if post.given else ""
+    server = Server(post.alias, os.path.join(post.folder, post.package), given=given)
     wire.send(sock, 0, "ready", flatten(vars(confinement), server._refer))
     while True:
         try:

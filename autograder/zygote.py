@@ -8,7 +8,8 @@ Things that do not work: forking from the trusted process (its memory holds the 
 (``fork`` with threads hangs in BLAS); ``kill`` by process group (a student's ``setsid`` leaves it).
 
 Requests, one datagram each, JSON: ``{"do": "fork", ...}`` with the worker's socket attached, answered by
-``{"pid": n}``; ``{"do": "sweep", "pid": n, "alone": true}``, answered by ``{"left": n}``. It kills only what it forked.
+``{"pid": n}``; ``{"do": "sweep", "pid": n, "alone": true}``, answered by ``{"left": n}``; ``{"do": "sweep all"}``,
+answered alike. An answer repeats its request's ``id``. It kills only what it forked.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ SWEEP_SECONDS = 5.0  # a process of several GiB takes a while to die
 MAX_REQUEST = 1 << 16
 
 
-def main(control: socket.socket, torch: bool) -> None:
+def main(control: socket.socket, torch: bool, given: str = "", package: str = "") -> None:
     """Serve requests until the control socket closes. On return no worker lives."""
-    preload(torch)
+    preload(torch, given, package)
     threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
     if threads != 1:
         raise RuntimeError(f"{threads} threads after the imports: a fork could hang")
@@ -58,15 +59,43 @@ def main(control: socket.socket, torch: bool) -> None:
             sweep(pid, uid)
 
 
-def preload(torch: bool) -> None:
-    """Import what workers need, before anything is closed to them, and do what is the same for all."""
+def preload(torch: bool, given: str = "", package: str = "") -> None:
+    """Import what workers need, before anything is closed to them, and do what is the same for all.
+
+    Args:
+        given: a folder that holds the package's given files and nothing else; empty for none.
+        package: the package's name.
+    """
     import importlib
 
     for name in (*PRELOAD, *(PRELOAD_TORCH if torch else ())):
         importlib.import_module(name)
     from autograder import worker
 
+    if given:
+        _preload_given(given, package, torch)
     worker.prepare()
+
+
+def _preload_given(folder: str, package: str, torch: bool) -> None:
+    """Import a package's given files once, instead of in every worker. No student's file lies beside them.
+
+    So one that imports a student's file cannot be imported here, nor one whose library is not there: the worker will.
+    """
+    import importlib
+    from contextlib import suppress
+
+    from autograder.worker import NoTorch
+
+    barrier = [] if torch else [NoTorch()]
+    sys.meta_path[:0] = barrier
+    sys.path.insert(0, folder)
+    for name in sorted(os.listdir(os.path.join(folder, package))):
+        with suppress(Exception):
+            importlib.import_module(package if name == "__init__.py" else f"{package}.{name.removesuffix('.py')}")
+    sys.path.remove(folder)
+    for finder in barrier:
+        sys.meta_path.remove(finder)
 
 
 def _serve(control: socket.socket, live: dict[int, int | None]) -> None:
@@ -97,13 +126,15 @@ def _serve(control: socket.socket, live: dict[int, int | None]) -> None:
             if pid != NO_PROCESS:
                 live[pid] = request["cell"]["uid"]
             answer = {"pid": pid}
+        elif request["do"] == "sweep all":
+            answer = {"left": sum(sweep(pid, live.pop(pid)) for pid in list(live))}
         else:
             pid = request["pid"]
             answer = {"left": sweep(pid, live.pop(pid), request["alone"]) if pid in live else 0}
         for descriptor in descriptors:
             os.close(descriptor)
         try:
-            control.send(json.dumps(answer).encode())
+            control.send(json.dumps({**answer, "id": request.get("id", 0)}).encode())
         except OSError:
             return
 
@@ -176,4 +207,4 @@ def _processes_of(uid: int) -> int:
 
 
 if __name__ == "__main__":
-    main(socket.socket(fileno=int(sys.argv[2])), torch=sys.argv[3] == "torch")
+    main(socket.socket(fileno=int(sys.argv[2])), sys.argv[3] == "torch", *sys.argv[4:])

@@ -63,10 +63,10 @@ class Grading:
         top = self.process.pid
         if name in ("entry", "host"):
             return top if self.process.poll() is None else None
-        session = top if b"entry" in command_line(top).split(b"\0") else next(iter(children(top)), None)
-        if name == "session" or session is None:
-            return session
-        return next((pid for pid in children(session) if b"zygote.py" in command_line(pid)), None)
+        if name == "session" and b"entry" in command_line(top).split(b"\0"):
+            return top
+        zygote = name == "zygote"
+        return next((pid for pid in children(top) if (b"zygote.py" in command_line(pid)) == zygote), None)
 
     def seen(self) -> list[dict[str, str]]:
         """The tests that have ended, as the witness wrote them down."""

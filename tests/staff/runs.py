@@ -220,12 +220,15 @@ class Session:
     @cached_property
     def pid(self) -> int:
         """Of the session itself."""
-        return int(wait_until(lambda: children(self.host.pid))[0])
+        return self._child(lambda pid: b"host.py" in command_line(pid))
 
     @cached_property
     def zygote(self) -> int:
-        """Of its zygote."""
-        return int(wait_until(lambda: [pid for pid in children(self.pid) if b"zygote.py" in command_line(pid)])[0])
+        """Of the host's zygote."""
+        return self._child(lambda pid: b"zygote.py" in command_line(pid))
+
+    def _child(self, wanted: Callable[[int], bool]) -> int:
+        return int(wait_until(lambda: [pid for pid in children(self.host.pid) if wanted(pid)])[0])
 
     def user(self, threads: int = 1) -> int:
         """The uid of the worker that runs now, once it has so many threads."""
