@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -45,8 +46,7 @@ def drawing(path: Path, width: float, height: float, chinese: bool) -> Iterator[
         yield None, chinese
         return
     matplotlib.use("agg")
-    from matplotlib import pyplot
-
+    pyplot: Any = importlib.import_module("matplotlib.pyplot")
     font = chinese_font() if chinese else ""
     style = {
         "svg.hashsalt": "lm",

@@ -106,9 +106,10 @@ def side_by_side(run: Run, text: Text) -> None:
             for name, value in finite:
                 neural = name in run.shared.get("text networks", {})
                 fill = "white" if neural else "black"
-                axes.plot([value], [name], marker="s" if neural else "o", color="black", markerfacecolor=fill)
-                axes.annotate(f"{value:.1f}", (value, name), (8, -3.5), textcoords="offset points")
-            low, high = finite[-1][1] / 1.1, finite[0][1] * 1.3
+                row = run.shown(name)
+                axes.plot([value], [row], marker="s" if neural else "o", color="black", markerfacecolor=fill)
+                axes.annotate(f"{value:.1f}", (value, row), (8, -3.5), textcoords="offset points")
+            low, high = finite[-1][1] / 1.1, finite[0][1] * 1.45
             ticks = [mark * 10**e for e in range(6) for mark in (1, 2, 5) if low <= mark * 10**e <= high]
             axes.set(xscale="log", xlim=(low, high))
             axes.minorticks_off()

@@ -37,6 +37,7 @@ class Figure:
         value: what was measured.
         low, high: the band; equal for an exact figure.
         lecture: what the lecture says, in its own words.
+        experiment: its number.
     """
 
     key: str
@@ -44,6 +45,7 @@ class Figure:
     low: float
     high: float
     lecture: str
+    experiment: str = ""
 
     @property
     def holds(self) -> bool:
@@ -133,7 +135,7 @@ class Run:
 
     def figure(self, key: str, value: float, low: float, high: float, lecture: str = "") -> float:
         """Note a figure of the lectures and say whether it lies in its band."""
-        found = Figure(key, float(value), low, high, lecture)
+        found = Figure(key, float(value), low, high, lecture, self.number)
         self.figures.append(found)
         exactly, between = self.say("exactly {}", "恰为 {}"), self.say("{} to {}", "{} 至 {}")
         band = exactly.format(_short(low)) if low == high else between.format(_short(low), _short(high))
@@ -175,8 +177,10 @@ class Run:
             self.out.mkdir(parents=True, exist_ok=True)
             with (self.out / "figures.csv").open("w", newline="", encoding="utf-8") as file:
                 writer = csv.writer(file)
-                writer.writerow(["figure", "value", "low", "high", "holds", "lecture"])
-                writer.writerows([f.key, f.value, f.low, f.high, f.holds, f.lecture] for f in self.figures)
+                writer.writerow(["figure", "value", "low", "high", "holds", "lecture", "experiment"])
+                writer.writerows(
+                    [f.key, f.value, f.low, f.high, f.holds, f.lecture, f.experiment] for f in self.figures
+                )
         outside = [found.key for found in self.figures if not found.holds]
         inside, of_all = len(self.figures) - len(outside), len(self.figures)
         english = f"{inside} of {of_all} figures lie in their bands"

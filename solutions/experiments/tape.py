@@ -117,6 +117,7 @@ def three_arms(run: Run) -> None:
             accuracy = run.say("accuracy after the epoch", "每轮之后的准确率")
             axes.plot(epochs, [row[3] for row in curve], "--", marker="", label=accuracy)
             axes.set(xlabel=run.say("epoch", "轮"), xscale="log", ylim=(0, 1.15))
+            axes.set_title(run.say("The tape learns three spiral arms", "磁带学会三条旋臂"))
             axes.set_xticks([1, 10, EPOCHS], ["1", "10", str(EPOCHS)])
             axes.legend(loc="center right")
 
@@ -212,6 +213,7 @@ def learned(run: Run) -> None:
             axes.plot(replaced, "--", marker="", label=run.say("overwritten (=)", "覆盖（=）"))
             axes.set(xlabel=run.say("step", "步"), ylabel=run.say("loss of the sentence (nats)", "这句话的损失（nat）"))
             axes.set_ylim(0)
+            axes.set_title(run.say("One sentence, 80 steps of gradient descent", "一句话，80 步梯度下降"))
             axes.legend(loc="center right")
 
 

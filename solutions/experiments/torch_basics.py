@@ -210,6 +210,7 @@ def five_steps(run: Run) -> None:
             for (kind, losses), style in zip(curves.items(), ("-", "--", ":"), strict=True):
                 axes.plot(range(1, ADAM_STEPS + 1), losses, style, marker="", label=names[kind])
             axes.set(xlabel=run.say("step", "步"), ylabel=run.say("loss (nats)", "损失（nat）"), yscale="log")
+            axes.set_title(run.say("Two mistakes that raise no error", "两种不报错的错误"))
             axes.legend()
 
 

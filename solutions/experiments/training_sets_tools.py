@@ -53,7 +53,7 @@ def training_sets(run: Run) -> None:
             axes.set_xlabel(run.say("k, nouns of the other number before the verb", "k：动词前数相反的名词个数"))
             axes.set_ylabel(run.say("right verb forms", "动词形式正确率"))
             axes.set_title(run.say("Three training texts, one test", "三种训练集，同一个测试"))
-            axes.legend(title=run.say("trained on", "训练集"))
+            drawn.legend(title=run.say("trained on", "训练集"), loc="outside right upper")
     a, b, c = shares.values()
     run.figure("4.7 (a) highest of k = 1..6", max(a[1:]), 0, 0.2 if run.quick else 0.10, "as the trigram")
     if run.quick:

@@ -8,6 +8,7 @@ WORDS = {
     "gap": "与真实分布之差",
     "parameters of the RNN": "RNN 的参数个数",
     "validation perplexity after epoch 1": "第 1 轮之后的验证集困惑度",
+    "agreement after epoch 1, k = 1": "第 1 轮之后的主谓一致，k = 1",
     "agreement after epoch 2, lowest k": "第 2 轮之后的主谓一致，最低的 k",
     "On the test sentences: the RNN, the 6-gram and the truth.": "在测试句上：RNN、6-gram 与真实分布。",
     "gap to the truth, nats a word": "与真实分布之差，nat/词",
