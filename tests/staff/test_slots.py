@@ -19,6 +19,7 @@ from autograder.cli.slots import slots
 from autograder.feedback.assignment import load_assignment
 from autograder.feedback.diagnosis import FILE, Hint, Hints
 from autograder.feedback.errors import InputError
+from autograder.proof.diagnosed import diagnose
 from tests.staff import toy
 from tests.staff.graded_class import synthetic
 from tests.staff.runs import copy_home, read_inline, run_and_read, write_submission
@@ -101,6 +102,12 @@ def test_what_travels_holds_the_hints_that_may_be_told(tmp_path: Path, value: st
     expected = {f"tests/{folder}/{FILE}" for folder, told in (("public", public), ("hidden", hidden)) if told}
     assert {name for name in archive if name.endswith(FILE)} == expected
     assert f'hints = "{value}"' in handout["assignment.toml"].content.decode()
+
+
+def test_what_is_told_can_be_proved_of_all_hints_only(hinting: Path, tmp_path: Path) -> None:
+    """An audit that says "nobody is told a wrong hint" while nobody is told any would prove nothing."""
+    with pytest.raises(InputError, match='hints = "public"; what is told is seen with "all" only'):
+        diagnose(with_hints(hinting, tmp_path / "home", "public"), jobs=1)
 
 
 def test_a_term_has_no_hints_that_nobody_is_told(tmp_path: Path) -> None:
