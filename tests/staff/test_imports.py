@@ -204,7 +204,7 @@ def engine_knows_no_assignment(root: Path) -> list[str]:
     plain_words = {"metrics", "agreement", "sampling", "base", "modules", "weights", "optim"}
     names = {assignment.package, *modules, *assignment.by_slug} - plain_words
     word = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, sorted(names)))})(?![\w-])")
-    strangers = {assignment.package, "solutions", "tests"}
+    strangers = {assignment.package, "solutions", "tests", "experiments"}
     found = broken(root, engine(root), lambda path, module: top(module) not in strangers)
     for path in engine(root):
         for line, text in words_of(path):
@@ -257,6 +257,39 @@ def package_imports_little(root: Path) -> list[str]:
         return top(module) in STANDARD | libraries | ({"rich", "matplotlib"} if given else set())
 
     return broken(root, sources(package), allowed)
+
+
+def experiments_import_what_is_given(root: Path) -> list[str]:
+    """The experiments: numpy, each other, the package's given files; what students write only inside of functions.
+
+    So whatever is missing or broken in a package, every experiment can be started. matplotlib is for pictures alone,
+    PyTorch for files of its part, and of the engine they ask for languages, titles and errors.
+    """
+    assignment = load_assignment(root / "assignment.toml")
+    folder = root / "solutions" / "experiments"
+    engine_parts = {f"autograder.feedback.{name}" for name in ("assignment", "errors", "language")}
+    own = f"solutions.{folder.name}"
+
+    def allowed(path: Path, module: str) -> bool:
+        text = path.read_text(encoding="utf-8")
+        if top(module) in ("solutions", "autograder"):
+            return module in engine_parts or f"{module}.".startswith(f"{own}.")
+        libraries = {"numpy", assignment.package}
+        libraries |= {"torch"} if "# with torch" in text.split('"""')[0] else set()
+        libraries |= (
+            {"matplotlib"} if path.name == "pictures.py" else {"nltk", "datasets"} if path.name == "texts.py" else set()
+        )
+        return top(module) in STANDARD | libraries
+
+    found = broken(root, sources(folder), allowed)
+    for path in sources(folder):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.module and top(node.module) == assignment.package:
+                modules = {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+                for name in sorted(modules):
+                    if f"{name.removeprefix(assignment.package + '.')}.py" in assignment.files:
+                        found.append(f"{path.relative_to(root)}:{node.lineno} imports {name} at the top")
+    return found
 
 
 def graded_tests_know_fixtures_only(root: Path) -> list[str]:
@@ -351,6 +384,15 @@ RULES: dict[Rule, list[tuple[str, str]]] = {
         ("solutions/lm/metrics.py", "import scipy.special"),
         ("solutions/lm/metrics.py", "from rich import print"),
         ("solutions/lm/corpus.py", "import autograder"),
+    ],
+    experiments_import_what_is_given: [
+        ("solutions/experiments/ngrams.py", "from lm.ngram import MLE"),
+        ("solutions/experiments/ngrams.py", "from lm import corpus, metrics"),
+        ("solutions/experiments/ngrams.py", "import torch"),
+        ("solutions/experiments/torch_basics.py", "import matplotlib"),
+        ("solutions/experiments/run.py", "from autograder.grade import grade"),
+        ("solutions/experiments/texts.py", "import scipy"),
+        ("solutions/experiments/new.py", "from ..lm import corpus"),
     ],
     graded_tests_know_fixtures_only: [
         ("tests/public/test_ngram.py", "from lm import ngram"),

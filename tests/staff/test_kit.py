@@ -277,6 +277,16 @@ def test_every_command_of_the_readme_exists(name: str) -> None:
     assert set(re.findall(r"pytest --item (\w+)", text)) <= named
 
 
+def test_every_experiment_that_is_told_of_exists() -> None:
+    """In READMEs and writeup: numbers are those of the command, and each of them is told of in both languages."""
+    numbers = set(re.findall(r'^    "(\d)": ', (KIT.parent / "experiments/__main__.py").read_text("utf-8"), re.M))
+    pages = [*(KIT / name for name in READMES), *(KIT.parent / "writeup").glob("*.md")]
+    for chinese in (False, True):
+        text = "".join(page.read_text("utf-8") for page in pages if page.name.endswith(".zh.md") == chinese)
+        told = re.findall(r"`python -m experiments ([\w -]+)`", text)
+        assert set(told) - {"all --quick"} == numbers
+
+
 @pytest.mark.parametrize("name", READMES)
 def test_the_readme_names_every_file_that_is_handed_in(name: str) -> None:
     """And is short enough to be read."""
