@@ -45,6 +45,7 @@ def rows(run: Run, name: str) -> list[list[str]]:
 def test_every_figure_lies_in_its_band(run: Run) -> None:
     """Nothing waits and nothing lies outside."""
     assert not run.waiting
+    assert run.untranslated == []
     assert [found.key for found in run.figures if not found.holds] == []
 
 

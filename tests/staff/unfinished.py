@@ -59,6 +59,13 @@ def experiment(
         lang: "en" or "zh".
     """
     package(folder, done)
+    return run_on(folder, number, steps, lang)
+
+
+def run_on(
+    folder: Path, number: str, steps: Collection[str] | None = None, lang: str = "en"
+) -> subprocess.CompletedProcess[str]:
+    """The same on a package that is there already."""
     arguments = ["-m", "experiments", number, "--quick"] if steps is None else ["-c", SOME, number, " ".join(steps)]
     command, environment = [sys.executable, *arguments], environment_of(folder, lang)
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False)
