@@ -1,9 +1,10 @@
-"""benchmarks/results.py: the page of the lectures' figures follows from what single seeds found, and from nothing else."""
+"""benchmarks/results.py: the page of the lectures' figures follows from what single seeds found, nothing else."""
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,8 @@ def test_the_page_says_mean_range_band_and_what_holds(work: Path) -> None:
 
 def test_a_run_that_fails_makes_no_page(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is measured so far is kept, and the page is not written."""
-    monkeypatch.setattr(results.sys, "executable", "false")
+    ended = subprocess.CompletedProcess((), 3, "  waits: 1 chain_rule: count_ngrams\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
     out = work / "page.md"
     assert results.main(["--seeds", "3", "5", "--work", str(work), "--out", str(out)]) == 2
     assert not out.exists()
@@ -63,11 +65,19 @@ def test_a_run_that_fails_makes_no_page(work: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(136, "136"), (31118.0, "31,118"), (2.54321, "2.543"), (5.5e-17, "5.5e-17"), (0.00075, "7.5e-04"), (0.0, "0")],
-    ids=["whole", "thousands", "fraction", "tiny", "small", "zero"],
+    [
+        (136, "136"),
+        (31118.0, "31,118"),
+        (2.543214, "2.5432"),
+        (22999.7, "23,000"),
+        (5.5e-17, "5.5e-17"),
+        (0.00075, "7.5e-04"),
+        (0.0, "0"),
+    ],
+    ids=["whole", "thousands", "fraction", "large", "tiny", "small", "zero"],
 )
 def test_numbers_are_short(value: float, shown: str) -> None:
-    """Four digits."""
+    """Five digits, all of a whole number."""
     assert results.short(value) == shown
 
 
