@@ -51,6 +51,11 @@ def training(run: Run) -> None:
         f"一轮就接近最好的 n-gram。真实分布的困惑度是 {math.exp(truth):.3f}，怎么训练也不会更低。远处的主语（k 大）"
         "往往学得最晚。",
     )
+    best = min(history, key=lambda e: e.perplexity).epoch
+    run.look(
+        f"Experiments 5 and 6 go on with the model after epoch {best}, the one with the lowest validation perplexity.",
+        f"实验 5 和 6 接下来用第 {best} 轮之后的模型：它的验证集困惑度最低。",
+    )
     with run.picture("training", 10, 4) as drawn:
         if drawn is not None:
             left, right = drawn.subplots(1, 2)
