@@ -13,8 +13,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +35,7 @@ from .feedback.handles import Student
 from .feedback.language import Language
 from .feedback.scores import Case, Outcome
 from .pool import Given, Pool, Zygote
+from .recall import ItemOutcomes, Key, read_outcomes, write_outcomes
 
 OK, GRADER_FAILED = 0, 3
 SPARE_SECONDS = 20.0  # beyond an item's budget, in which a worker is ended: then it is the test itself that hangs
@@ -67,6 +67,8 @@ class Job(msgspec.Struct, frozen=True):
         shuffle: run the tests in an order drawn from this seed, to show that it does not matter.
         enough: an item that has lost is not tried any further, and results.json is written at the end only (for the
             audit, which asks for nothing else and loses nothing with it).
+        recalled: file with outcomes of items that need not be run again (``recall``); empty for none.
+        outcomes: where to write the outcomes at the end; empty for nowhere.
     """
 
     home: str
@@ -81,6 +83,8 @@ class Job(msgspec.Struct, frozen=True):
     budgets: dict[str, float] = {}
     shuffle: int | None = None
     enough: bool = False
+    recalled: str = ""
+    outcomes: str = ""
 
 
 @dataclass
@@ -100,6 +104,7 @@ class Isolated:
     unwritten: str = ""  # why results.json is not up to date
     lost: set[str] = field(default_factory=set)  # items of which a test did not pass
     known: results.Known = field(default_factory=dict)
+    asked: dict[str, set[str]] = field(default_factory=dict)  # item -> modules of the package
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -121,6 +126,8 @@ class Isolated:
             items[:] = [test for test in graded if _name(test.stash[feedback.CASE]) in self.job.tests]
         elif not self.job.items:
             self._check_coverage(self.graded)
+        if self.job.recalled:
+            items[:] = self._without_recalled(items, self.graded)
         if self.job.shuffle is not None:
             random.Random(self.job.shuffle).shuffle(items)
         self.save()
@@ -202,8 +209,35 @@ class Isolated:
             "torch_in_trusted_process": feedback.torch_is_loaded(),
         }
 
-    def _open(self, item: Item) -> AbstractContextManager[Student]:
-        return self.pool.open(item)
+    @contextlib.contextmanager
+    def _open(self, item: Item) -> Iterator[Student]:
+        __tracebackhide__ = True
+        with self.pool.open(item) as student:
+            try:
+                yield student
+            finally:
+                named = {str(sent[1]) for sent in student.sent if sent[0] in ("module", "like")}
+                self.asked.setdefault(item.slug, set()).update(named)
+
+    def _without_recalled(self, tests: list[pytest.Item], graded: GradedSession) -> list[pytest.Item]:
+        """Take the recalled outcomes of the items that have all of theirs; what is left to be run."""
+        known = read_outcomes(Path(self.job.recalled))
+        for slug, item in known.items():
+            if {key for key, _ in item.cases} == {case.key for case in graded.cases.values() if case.item == slug}:
+                graded.outcomes.update(item.cases)
+                self.asked[slug] = set(item.asked)
+        return [test for test in tests if test.stash[feedback.CASE].key not in graded.outcomes]
+
+    def outcomes(self) -> dict[str, ItemOutcomes]:
+        """What came out, for another run."""
+        assert self.graded is not None
+        found: dict[str, list[tuple[Key, Outcome]]] = {}
+        for case in self.graded.cases.values():
+            if case.key in self.graded.outcomes:
+                found.setdefault(case.item, []).append((case.key, self.graded.outcomes[case.key]))
+        return {
+            slug: ItemOutcomes(tuple(cases), tuple(sorted(self.asked.get(slug, ())))) for slug, cases in found.items()
+        }
 
     def _after(self, case: Case, outcome: Outcome) -> None:
         if outcome.state != scores.PASSED:
@@ -264,12 +298,17 @@ def run(job: Job, zygotes: Mapping[bool, Zygote] | None = None) -> int:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     plugin.finished = True
-    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+    fine = [pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED]
+    if job.recalled:
+        fine.append(pytest.ExitCode.NO_TESTS_COLLECTED)  # none was left to be run
+    if code not in fine:
         plugin.faults.append(f"pytest ended with {code!r}")
     elif plugin.not_run():  # whatever ends pytest without a word, such as pytest.exit
         plugin.faults.append(f"{plugin.not_run()} tests were not run")
     document = plugin.document()
     plugin.save(durable=not job.enough)
+    if job.outcomes and plugin.graded is not None:
+        write_outcomes(Path(job.outcomes), plugin.outcomes())
     if plugin.unwritten:
         plugin.faults.append(f"results.json lacks the end of this run: {plugin.unwritten}")
     _tell_staff(plugin)

@@ -4,10 +4,12 @@ A folder of grades holds three files:
 
 * ``assignment.json``: an ``Outline``, so that nothing below needs the repository
 * ``roster.jsonl``: a ``Handed`` a line, one for each submission of the class, in the order of the export
-* ``journal.jsonl``: an ``Entry`` a line, one for each content that was graded with a grader; only ever appended to
+* ``journal.jsonl``: an ``Entry`` a line, one for each content that was graded with a grader; only ever appended to. A
+  class that is graded in shards has ``journal-2-of-8.jsonl`` and so on, which are read as one
 
 A submission's entry is the one with its content and the outline's grader. Two students who hand in the same bytes share
-an entry, and an entry of another grader (an earlier regrade) stays in the journal, unused.
+an entry, and an entry of another grader (an earlier regrade) stays in the journal, unused. Where the grader failed and
+a later run did not, the verdict counts.
 """
 
 from __future__ import annotations
@@ -207,8 +209,24 @@ def read_grades(folder: Path, *, outcomes: bool = True) -> Grades:
     """
     outline = read_outline(folder)
     handed = tuple(read_lines(folder / ROSTER, Handed))
-    entries = (entry for entry in read_lines(folder / JOURNAL, Entry) if entry.grader == outline.grader)
-    return Grades(outline, handed, {entry.content: entry if outcomes else _scores_of(entry) for entry in entries})
+    entries: dict[str, Entry] = {}
+    for path in journals(folder):
+        for entry in read_lines(path, Entry):
+            before = entries.get(entry.content)
+            if entry.grader == outline.grader and (before is None or before.status == FAILED):
+                entries[entry.content] = entry if outcomes else _scores_of(entry)
+    return Grades(outline, handed, entries)
+
+
+def journal_name(shard: tuple[int, int]) -> str:
+    """The journal of one of several shards, counted from 1."""
+    number, count = shard
+    return JOURNAL if count == 1 else f"journal-{number}-of-{count}.jsonl"
+
+
+def journals(folder: Path) -> list[Path]:
+    """All journals of a folder of grades."""
+    return sorted(folder.glob("journal*.jsonl"))
 
 
 def _scores_of(entry: Entry) -> Entry:

@@ -19,8 +19,12 @@ from .authoring import new, quiz
 from .building import build, simulate
 from .common import BAD_INPUT, GRADER_FAILED, INTERRUPTED, legal
 from .documenting import docs
+from .exporting import changes, export
 from .grading import debug, grade
 from .previewing import preview
+from .regrading import regrade
+from .simulating_class import simulate_a_class
+from .slots import slots
 
 
 class _Commands(click.Group):
@@ -66,4 +70,6 @@ def main(context: click.Context, home: Path | None) -> None:
 
 
 for command in (grade, debug, build, simulate, audit, new, quiz, docs, preview):
+    main.add_command(command)
+for command in (regrade, changes, export, slots, simulate_a_class):
     main.add_command(command)

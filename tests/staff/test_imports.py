@@ -147,10 +147,13 @@ def nobody_imports_the_command_line(root: Path) -> list[str]:
 
 
 def nothing_that_grades_needs_the_proof(root: Path) -> list[str]:
-    """The proof, the tools of authors and the pages stand on the engine, and only the command line on them."""
-    folders = [root / "autograder" / name for name in ("cli", "proof", "authoring", "docs")]
+    """The proof, the tools of authors, the pages and the class stand on the engine, and only the command line on them.
+
+    The class knows the proof, whose catalogue it is made from and counts.
+    """
+    folders = [root / "autograder" / name for name in ("cli", "proof", "authoring", "docs", "classroom")]
     others = [path for path in engine(root) if not set(folders) & set(path.parents)]
-    tools = ("autograder.proof.", "autograder.authoring.", "autograder.docs.")
+    tools = ("autograder.proof.", "autograder.authoring.", "autograder.docs.", "autograder.classroom.")
     return broken(root, others, lambda path, module: not f"{module}.".startswith(tools))
 
 
@@ -342,6 +345,7 @@ RULES: dict[Rule, list[tuple[str, str]]] = {
         ("autograder/build.py", "from .proof import hints"),
         ("autograder/feedback/plugin.py", "import autograder.authoring.quiz"),
         ("autograder/build.py", "from .docs.making import make"),
+        ("autograder/grade.py", "from .classroom.grader import Grader"),
         ("autograder/pages.py", "from .docs import links"),
     ],
     pages_know_no_grading: [
