@@ -48,9 +48,9 @@ nice .venv/bin/python -m benchmarks.results --seeds {seeds}
 Seeds {listed}, full runs, one thread; {versions}.
 A seed draws corpus, parameters and samples anew, so the range says how much of a figure is chance. "Lecture" is empty
 where a lecture has no such number. The band is what a right program should measure with any seed; students' own runs
-print it beside each figure, and quick runs leave out what only full training can show. Experiments 5 and 6 use the epoch
-with the lowest validation perplexity (after the last one a few of their figures lie a little outside), exercise 7 the
-last one.
+print it beside each figure, and quick runs leave out what only full training can show. Experiments 5 and 6 use the
+epoch with the lowest validation perplexity (after the last one a few of their figures lie a little outside), exercise
+7 the last one.
 """
 LIMITS = """## What cannot be matched, and why
 

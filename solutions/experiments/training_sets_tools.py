@@ -39,10 +39,11 @@ def training_sets(run: Run) -> None:
         [[name, *row] for name, row in shares.items()],
     )
     run.look(
-        "Each after its last epoch. (a) has never met a noun between subject and verb and follows the last one, as a trigram does. (b) can do "
-        "what it has seen, and less and less beyond. (c) has seen phrase after phrase, and goes far beyond.",
-        "都是最后一轮之后的模型。(a) 没见过主语和动词之间的名词，和 trigram 一样跟着最后一个名词走。(b) 会做见过的，再远越来越差。"
-        "(c) 见过介词短语接介词短语，能推广到远得多。",
+        "Each after its last epoch. (a) has never met a noun between subject and verb and follows the last one, as a "
+        "trigram does. (b) can do what it has seen, and less and less beyond. (c) has seen phrase after phrase, and "
+        "goes far beyond.",
+        "都是最后一轮之后的模型。(a) 没见过主语和动词之间的名词，和 trigram 一样跟着最后一个名词走。"
+        "(b) 会做见过的，再远越来越差。(c) 见过介词短语接介词短语，能推广到远得多。",
     )
     with run.picture("training-sets") as drawn:
         if drawn is not None:
