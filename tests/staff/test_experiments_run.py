@@ -58,6 +58,7 @@ def on_your_result(run: Run) -> None:
             "等待题目 1.2, 最大似然估计：MLE.prob 还没有写（python check.py --item 1.2）",
         ),
         (raising(ModuleNotFoundError("no", name="torch")), "torch", "needs torch, which is not installed", "没有安装"),
+        (raising(ModuleNotFoundError("no", name="lm.x")), "lm.x", "needs lm.x, which is not there", "而这里没有"),
         (in_your_code, "KeyError", "your code raised KeyError: 'b' in lm/vocab.py:", "你的代码在 lm/vocab.py:"),
         (on_your_result, "TypeError", "cannot go on with what your functions returned: TypeError", "返回的结果用不了"),
         (raising(SystemExit(3)), "SystemExit", "SystemExit: 3", "SystemExit: 3"),
@@ -70,7 +71,7 @@ def on_your_result(run: Run) -> None:
             "在 lm/ngram.py:7",
         ),
     ],
-    ids=["stub", "no-torch", "raises", "returns-nothing", "exits", "own-words", "long", "syntax"],
+    ids=["stub", "no-torch", "no-file", "raises", "returns-nothing", "exits", "own-words", "long", "syntax"],
 )
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_a_step_that_cannot_go_on_says_so_in_one_line(
