@@ -23,6 +23,7 @@ else:
 
 
 LANGUAGES = ("en", "zh")
+OFF, PUBLIC, ALL = HINTS = ("off", "public", "all")
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,13 @@ class Budgets:
 
 
 @dataclass(frozen=True)
+class Slots:
+    """What ``autograder slots`` goes by: points on top for whoever has more than half in slot A."""
+
+    bonus: float = 0.0
+
+
+@dataclass(frozen=True)
 class Assignment:
     """What assignment.toml says, without the parts and items that are switched off."""
 
@@ -103,6 +111,8 @@ class Assignment:
     parts_off: tuple[str, ...] = ()  # slugs of parts without an item that is switched on
     python: str = "3.10"  # the oldest one that grades: what is handed in must do with it
     language: str = "en"  # of the feedback in grading; on a laptop the student's choice comes first
+    hints: str = ALL  # which tests tell the hint of a known mistake: none, public ones, or hidden ones as well
+    slots: Slots = field(default_factory=Slots)
     left_out: frozenset[str] = frozenset()  # files of the package that only switched-off items need
     by_slug: dict[str, Item] = field(default_factory=dict, repr=False)
 
@@ -121,6 +131,10 @@ class Assignment:
     def points(self) -> float:
         """The sum of all points that are no bonus."""
         return sum(item.points for item in self.items if not item.bonus)
+
+    def tells_hints(self, hidden: bool) -> bool:
+        """Whether a public, or a hidden, test tells the hint of the mistake that it sees."""
+        return self.hints == ALL or (self.hints == PUBLIC and not hidden)
 
 
 def load_assignment(path: Path) -> Assignment:
@@ -151,9 +165,9 @@ def read_assignment(text: str, path: Path) -> Assignment:
 
 
 def _assignment(raw: dict[str, Any]) -> Assignment:
-    _known(raw, ("assignment", "files", "budgets", "parts"), "the file")
+    _known(raw, ("assignment", "files", "budgets", "slots", "parts"), "the file")
     head = _table(raw.get("assignment", {}), "[assignment]")
-    _known(head, ("title", "title_zh", "version", "package", "language", "python"), "[assignment]")
+    _known(head, ("title", "title_zh", "version", "package", "language", "python", "hints"), "[assignment]")
     for key in ("title", "title_zh", "version", "package"):
         if not isinstance(head.get(key), str):
             raise InputError(f'[assignment] needs {key} = "..."')
@@ -161,6 +175,8 @@ def _assignment(raw: dict[str, Any]) -> Assignment:
         raise InputError(f'[assignment]: python = "3.10" or the like, not {head["python"]!r}')
     if head.get("language", "en") not in LANGUAGES:
         raise InputError(f"[assignment]: language is one of {', '.join(LANGUAGES)}, not {head['language']!r}")
+    if head.get("hints", ALL) not in HINTS:
+        raise InputError(f"[assignment]: hints is one of {', '.join(HINTS)}, not {head['hints']!r}")
     if not head["package"].isidentifier():
         raise InputError(f"[assignment]: {head['package']!r} cannot be the name of a package")
     sizes = _table(raw.get("files", {}), "[files]")
@@ -173,6 +189,9 @@ def _assignment(raw: dict[str, Any]) -> Assignment:
             raise InputError(f"[budgets]: {name} must be positive")
     if not budgets.call <= budgets.test <= budgets.item <= budgets.run < budgets.platform:
         raise InputError("[budgets]: call <= test <= item <= run < platform must hold")
+    slots = _struct(Slots, _table(raw.get("slots", {}), "[slots]"), "[slots]")
+    if not 0 <= slots.bonus < math.inf:
+        raise InputError("[slots]: bonus must be 0 or more")
     parts, off, dropped, left_out = _parts(_tables(raw.get("parts", []), "[[parts]]"), sizes)
     by_slug = {item.slug: item for part in parts for item in part.items}
     before = set(dropped)
@@ -188,6 +207,7 @@ def _assignment(raw: dict[str, Any]) -> Assignment:
         parts=parts,
         files={name: kilobytes * 1000 for name, kilobytes in sizes.items() if name not in left_out},
         budgets=budgets,
+        slots=slots,
         dropped=tuple(dropped),
         parts_off=tuple(off),
         left_out=left_out,

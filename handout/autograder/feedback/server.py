@@ -41,10 +41,12 @@ class Server:
         package: its name; it must be importable.
         folder: where its files lie: only frames of these files are reported.
         inline: raise KeyboardInterrupt instead of reporting it, so that Ctrl-C works on a laptop.
+        given: where the package's given files were imported from, if not from ``folder``.
     """
 
-    def __init__(self, package: str, folder: str, inline: bool = False) -> None:
+    def __init__(self, package: str, folder: str, inline: bool = False, given: str = "") -> None:
         self.package, self.folder, self.inline = package, os.path.realpath(folder), inline
+        self.given = os.path.realpath(given or folder)
         self.objects: list[object] = []
         self.numbers: dict[int, int] = {}
         self.last_error: BaseException | None = None  # inline only: for the traceback and the debugger
@@ -110,9 +112,10 @@ class Server:
     def _short_name(self, filename: str) -> str | None:
         """A file of the student's, seen from the folder that holds the package; None for any other file."""
         filename = os.path.realpath(filename)
-        if not filename.startswith(self.folder + os.sep):
-            return None
-        return os.path.relpath(filename, os.path.dirname(self.folder))
+        for folder in (self.folder, self.given):
+            if filename.startswith(folder + os.sep):
+                return os.path.relpath(filename, os.path.dirname(folder))
+        return None
 
     # One method a request. The names are what `handles` asks for.
 

@@ -55,10 +55,11 @@ def outcome_of(session: GradedSession, test: pytest.Function, case: Case, error:
 def _diagnosed(
     session: GradedSession, test: pytest.Function, case: Case, outcome: Outcome, place: str, got: tuple[object, ...]
 ) -> Outcome:
-    """The outcome with the hint of the known mistake that gives this answer, if there is one."""
+    """The outcome with the hint of the known mistake that gives this answer, if there is one and it may be told."""
     if not got or session.current is None:
         return outcome
-    hints = diagnosis.hints_in(test.path.parent)
+    told = session.assignment.tells_hints(case.hidden)
+    hints = diagnosis.hints_in(test.path.parent) if told else diagnosis.Hints({}, {})
     if session.traces is None and (not hints or session.marks[case.key].hidden_message is not None):
         return outcome
     seen = diagnosis.trace(f"{case.key[0]}::{case.name} {place}", session.current.sent, got[0])
