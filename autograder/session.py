@@ -242,7 +242,7 @@ class Isolated:
     def _after(self, case: Case, outcome: Outcome) -> None:
         if outcome.state != scores.PASSED:
             self.lost.add(case.item)
-        if not self.job.enough:
+        if not (self.job.enough or self.job.outcomes):  # who wants the outcomes grades again what was cut short
             self.save()
 
     def not_run(self) -> int:

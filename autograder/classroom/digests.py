@@ -1,7 +1,7 @@
 """What a grade depends on, as digests: the grader as a whole, and each item's own part of it.
 
-The grader is what the zip for Gradescope would hold, with the secret, and the libraries that are installed. An item has
-the test files that hold its tests for itself, and shares all else: so a changed test file leaves the other items alone.
+The grader is what a run reads, with the secret, and the libraries that are installed. An item has the test files that
+hold its tests for itself, and shares all else: so a changed test file leaves the other items alone.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 
-from ..build import autograder_members
 from ..feedback.assignment import Assignment
 from ..feedback.errors import InputError
 from ..submission import Taken
 
+ENGINE = Path(__file__).resolve().parents[1]
+# rooms that no run enters: whoever changes the report need not grade a class again
+_NO_PART_OF_A_RUN = ("cli", "proof", "authoring", "docs", "classroom")
 _LIBRARIES = ("numpy", "torch", "pytest")  # what outcomes may depend on
 
 
@@ -75,22 +77,23 @@ def _named(files: Mapping[str, bytes]) -> Iterable[bytes]:
 
 
 def _files(home: Path, assignment: Assignment, secret: bytes) -> dict[str, bytes]:
-    """The grader's files by path: what the zip holds, or, where this is an unpacked one, what lies there."""
+    """What a run reads, by path: the home's assignment, package and tests, the engine, and the secret."""
+    package = f"solutions/{assignment.package}"
+    found = {"assignment.toml": home / "assignment.toml"}
+    for folder in (package, "tests/public", "tests/hidden"):
+        found.update({path.relative_to(home).as_posix(): path for path in _below(home / folder)})
+    for path in _below(ENGINE):
+        name = path.relative_to(ENGINE)
+        if name.parts[0] not in _NO_PART_OF_A_RUN:
+            found[f"autograder/{name.as_posix()}"] = path
     try:
-        if (home / "run_autograder").is_file() and (home / "secret").is_file():
-            names = [path for path in sorted(home.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
-            kept = [path for path in names if path.relative_to(home).parts[0] not in (".venv", "dist")]
-            return {path.relative_to(home).as_posix(): path.read_bytes() for path in kept}
-        members = autograder_members(home, assignment, secret if len(secret) >= 16 else None)
-        return {name: member.content for name, member in members.items() if not _no_part_of_a_grade(name)}
+        return {"secret": secret, **{name: path.read_bytes() for name, path in found.items()}}
     except OSError as error:
         raise InputError(f"{error.filename}: {error.strerror}") from None
 
 
-def _no_part_of_a_grade(name: str) -> bool:
-    """The commands and the rooms that no run enters: whoever changes the report need not grade a class again."""
-    rooms = ("cli", "proof", "authoring", "docs", "classroom")
-    return name in ("setup.sh", "run_autograder") or name.startswith(tuple(f"autograder/{room}/" for room in rooms))
+def _below(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
 
 
 def _versions() -> Iterable[bytes]:

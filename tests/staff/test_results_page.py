@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 from pathlib import Path
@@ -35,6 +36,7 @@ def work(tmp_path: Path) -> Path:
     """Two seeds that are measured already: of one figure one of them lies outside, another one is exact."""
     for seed, value in ((3, 0.25), (4, 1.25)):
         figures = [figure("4.1 one", value), figure("4.9 nodes", 136, 136, 136, "3"), *(figure(k, 0.5) for k in NEEDED)]
+        figures.append(figure("4.6 by the seed", 0.5, -math.inf, math.inf))
         told = {"versions": "Python 3.99", "figures": figures}
         (tmp_path / f"seed-{seed}.json").write_text(json.dumps(told), encoding="utf-8")
     return tmp_path
@@ -46,6 +48,7 @@ def test_the_page_says_mean_range_band_and_what_holds(work: Path) -> None:
     assert results.main(["--seeds", "3", "4", "--work", str(work), "--out", str(out)]) == 0
     page = out.read_text(encoding="utf-8")
     assert "| one | 0.5 | 0.75 | 0.25 to 1.25 | 0 to 1 | **1 of 2** |" in page
+    assert "| by the seed | 0.5 | 0.5 | 0.5 | none | not judged |" in page
     assert "| nodes | 0.5 | 136 | 136 | exactly 136 | yes |" in page
     assert "Of 6 figures 5 lie in their bands with every seed (11 of 12 measurements)." in page
     assert "--seeds 3 4\n" in page
