@@ -144,9 +144,8 @@ class Run:
         self.figures.append(found)
         if not found.judged:
             no_band = self.say("no band: it depends on the seed", "没有范围：取决于种子")
-            print(
-                f"  [--] {self._named(key)} = {_short(found.value)}   {no_band}   {self.say('lecture', '讲义')}: {lecture}"
-            )
+            told = f"{self.say('lecture', '讲义')}: {self.shown(lecture)}"
+            print(f"  [--] {self._named(key)} = {_short(found.value)}   {no_band}   {told}")
             return found.value
         exactly, between = self.say("exactly {}", "恰为 {}"), self.say("{} to {}", "{} 至 {}")
         band = exactly.format(_short(low)) if low == high else between.format(_short(low), _short(high))

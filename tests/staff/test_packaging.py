@@ -25,7 +25,7 @@ SYSTEMS = ("linux", "darwin", "win32")
 TIERS = ("student", "grader", "staff", "docs", "dev", "torch")
 
 # import name -> distribution, where the two differ
-DISTRIBUTIONS = {"gradescope_utils": "gradescope-utils", "pypandoc": "pypandoc_binary"}
+DISTRIBUTIONS = {"yaml": "pyyaml", "gradescope_utils": "gradescope-utils", "pypandoc": "pypandoc_binary"}
 
 
 @lru_cache(maxsize=1)
@@ -136,10 +136,12 @@ def test_what_travels_into_the_handout_needs_the_student_tier_only() -> None:
 
 
 def test_the_engine_imports_what_its_tiers_install() -> None:
-    """Each import of autograder/ is in the staff tier, or is PyTorch; the room of the pages has a tier of its own."""
-    pages = imported(ROOT / "autograder/docs")
-    assert pages <= names(tier("docs"))
-    assert imported(ROOT / "autograder") - {"torch"} <= names(tier("staff")) | pages
+    """Each import of autograder/ is in the staff tier, or is PyTorch; pages and classes have tiers of their own."""
+    rooms = {"docs": "docs", "classroom": "similarity"}
+    own = {room: imported(ROOT / "autograder" / room) for room in rooms}
+    for room, name in rooms.items():
+        assert own[room] <= names(tier(name))
+    assert imported(ROOT / "autograder") - {"torch"} <= names(tier("staff")).union(*own.values())
 
 
 def test_no_tier_has_what_nothing_uses() -> None:
