@@ -81,21 +81,42 @@ def _preload_given(folder: str, package: str, torch: bool) -> None:
     """Import a package's given files once, instead of in every worker. No student's file lies beside them.
 
     So one that imports a student's file cannot be imported here, nor one whose library is not there: the worker will.
+    So will it import one that asks where it lies: that is beside the student's files.
     """
     import importlib
     from contextlib import suppress
 
     from autograder.worker import NoTorch
 
-    barrier = [] if torch else [NoTorch()]
-    sys.meta_path[:0] = barrier
+    names = sorted(name.removesuffix(".py") for name in os.listdir(os.path.join(folder, package)))
+    barriers: list[Any] = [_Refuses({name for name in names if _asks_where_it_lies(folder, package, name)}, package)]
+    if not torch:
+        barriers.append(NoTorch())
+    sys.meta_path[:0] = barriers
     sys.path.insert(0, folder)
-    for name in sorted(os.listdir(os.path.join(folder, package))):
+    for name in names:
         with suppress(Exception):
-            importlib.import_module(package if name == "__init__.py" else f"{package}.{name.removesuffix('.py')}")
+            importlib.import_module(package if name == "__init__" else f"{package}.{name}")
     sys.path.remove(folder)
-    for finder in barrier:
-        sys.meta_path.remove(finder)
+    for barrier in barriers:
+        sys.meta_path.remove(barrier)
+
+
+def _asks_where_it_lies(folder: str, package: str, name: str) -> bool:
+    with open(os.path.join(folder, package, f"{name}.py"), encoding="utf-8") as file:
+        source = file.read()
+    return any(word in source for word in ("__file__", "__path__", "__spec__", "importlib"))
+
+
+class _Refuses:
+    """A finder that has none of these modules, and lets nobody else have them."""
+
+    def __init__(self, names: set[str], package: str) -> None:
+        self._names = {package if name == "__init__" else f"{package}.{name}" for name in names}
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name in self._names:
+            raise ModuleNotFoundError("to be imported in a worker", name=name)
 
 
 def _serve(control: socket.socket, live: dict[int, int | None]) -> None:
