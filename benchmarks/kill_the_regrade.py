@@ -4,8 +4,9 @@
 
 Linux, as root. By turns SIGKILL hits the ``run`` itself, a grader's ``host``, its ``session`` or its ``zygote``, a
 ``worker`` of a Dask cluster of a scheduler and two workers (programs of their own), and their ``scheduler``; and the
-run is interrupted as by Ctrl-C. A run that ends with an error is started again, with a new cluster where it had one. In the
-end each content must stand in the journal with the very verdict of the undisturbed run, once, and no process is left.
+run is interrupted as by Ctrl-C. A run that ends with an error is started again, with a new cluster where it had one.
+In the end each content must stand in the journal with the very verdict of the undisturbed run, once, and no process is
+left.
 """
 
 from __future__ import annotations

@@ -69,8 +69,9 @@ The lectures' corpus, parameters and random draws are not given: the language wa
   is the 6-gram, as in the lecture.
 - **0.936 grammatical samples at tau = 1.5**: {hot} here. Habits may branch a little more than the lecture's.
 - **Agreement after one epoch**: it says more about the seed than about the model: {first} at k = 1, where the lecture
-  has 1.0. It has no band (at least 0.75 was too narrow). Two other bands of the first epochs (perplexity after the first one, agreement after the
-  second one) were too narrow for some of the seeds 0 to 7, 2.77 to 2.94 and 0.85 to 1 before they were widened.
+  has 1.0. It has no band (at least 0.75 was too narrow). Two other bands of the first epochs (perplexity after the
+  first one, agreement after the second one) were too narrow for some of the seeds 0 to 7, 2.77 to 2.94 and 0.85 to 1
+  before they were widened.
 - **Exercise 7 (b) at k = 6, the trained gradient at d = 18**: single draws from wide ranges, so their bands are wide.
 - **Differences of 6.9e-15, 1.8e-15, 3e-17, 4.5e-10**: rounding. Any value below 1e-12 (1e-7 for differences) is as
   good.

@@ -126,7 +126,7 @@ class Hand:
         rng = np.random.default_rng(random.Random(f"{self._seed} {name}").getrandbits(64))
         file = io.BytesIO()
         try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as archive:  # noqa: TID251 - ours, and nothing is unpickled
+            with np.load(io.BytesIO(content)) as archive:  # noqa: TID251 - ours, and by default nothing is unpickled
                 arrays = {key: archive[key] for key in archive.files}
             noisy = {
                 key: (a * (1 + _NOISE * rng.standard_normal(a.shape))).astype(a.dtype) if a.dtype.kind == "f" else a

@@ -41,8 +41,8 @@ def write_parquet(folder: Path, out: Path, *, anonymise: bool = False) -> int:
         InputError: the folder cannot be read, the file cannot be written, or pyarrow is not installed.
     """
     try:
-        import pyarrow as pa  # type: ignore[import-untyped]
-        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+        import pyarrow as pa
+        import pyarrow.parquet as pq
     except ImportError:
         raise InputError('Parquet needs pyarrow: pip install "autograder[classes]"') from None
     outline = read_outline(folder)

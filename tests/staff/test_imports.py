@@ -204,7 +204,7 @@ def engine_knows_no_assignment(root: Path) -> list[str]:
         "types",
         "testing",
     }
-    plain_words = {"metrics", "agreement", "sampling", "base", "modules", "weights", "optim"}
+    plain_words = {"metrics", "agreement", "sampling", "base", "modules", "weights", "optim", "truth", "answers"}
     names = {assignment.package, *modules, *assignment.by_slug} - plain_words
     word = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, sorted(names)))})(?![\w-])")
     strangers = {assignment.package, "solutions", "tests", "experiments"}

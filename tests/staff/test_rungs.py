@@ -53,7 +53,7 @@ MISSING = {
     "seccomp": ("seccomp.py", "    program = _bytes()", '    raise OSError("planted")\n    program = _bytes()'),
     "fork-allowed": ("seccomp.py", "allowed=(CLONE_THREAD,)),", "allowed=(CLONE_THREAD, 0)),"),
     "worker": ("worker.py", "os.setsid()", 'raise OSError("planted")'),
-    "numpy-in-the-zygote": ("zygote.py", "    preload(torch, given", '    raise OSError("planted")\n    preload(torch, given'),
+    "numpy-in-the-zygote": ("zygote.py", "    preload(torch, g", '    raise OSError("planted")\n    preload(torch, g'),
 }
 
 
