@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import math
 import re
 import sys
 import time
@@ -35,7 +36,7 @@ class Figure:
     Attributes:
         key: "4.6 test perplexity".
         value: what was measured.
-        low, high: the band; equal for an exact figure.
+        low, high: the band; equal for an exact figure, infinite for one that says more about the seed than anything.
         lecture: what the lecture says, in its own words.
         experiment: its number.
     """
@@ -46,6 +47,10 @@ class Figure:
     high: float
     lecture: str
     experiment: str = ""
+
+    @property
+    def judged(self) -> bool:
+        return self.low > -math.inf or self.high < math.inf
 
     @property
     def holds(self) -> bool:
@@ -137,6 +142,11 @@ class Run:
         """Note a figure of the lectures and say whether it lies in its band."""
         found = Figure(key, float(value), low, high, lecture, self.number)
         self.figures.append(found)
+        if not found.judged:
+            no_band = self.say("no band: it depends on the seed", "没有范围：取决于种子")
+            told = f"{self.say('lecture', '讲义')}: {self.shown(lecture)}"
+            print(f"  [--] {self._named(key)} = {_short(found.value)}   {no_band}   {told}")
+            return found.value
         exactly, between = self.say("exactly {}", "恰为 {}"), self.say("{} to {}", "{} 至 {}")
         band = exactly.format(_short(low)) if low == high else between.format(_short(low), _short(high))
         word = self.say("ok", "符合") if found.holds else self.say("OUTSIDE", "超出")
@@ -182,7 +192,8 @@ class Run:
                     [f.key, f.value, f.low, f.high, f.holds, f.lecture, f.experiment] for f in self.figures
                 )
         outside = [found.key for found in self.figures if not found.holds]
-        inside, of_all = len(self.figures) - len(outside), len(self.figures)
+        of_all = sum(found.judged for found in self.figures)
+        inside = of_all - len(outside)
         english = f"{inside} of {of_all} figures lie in their bands"
         print("\n" + self.say(english, f"{of_all} 个数中 {inside} 个在范围内"))
         if self.quick:
