@@ -23,6 +23,7 @@ from .exporting import changes, export
 from .grading import debug, grade
 from .previewing import preview
 from .regrading import regrade
+from .reporting import report
 from .simulating_class import simulate_a_class
 from .slots import slots
 
@@ -71,5 +72,5 @@ def main(context: click.Context, home: Path | None) -> None:
 
 for command in (grade, debug, build, simulate, audit, new, quiz, docs, preview):
     main.add_command(command)
-for command in (regrade, changes, export, slots, simulate_a_class):
+for command in (regrade, changes, export, slots, report, simulate_a_class):
     main.add_command(command)
