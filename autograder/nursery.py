@@ -50,6 +50,8 @@ class Nursery:
             shutil.copytree(given.folder / given.package, self._folder / given.package)
         assert self._folder is not None
         for torch in (False, True) if _wants_torch(job, assignment) else (False,):
+            if torch in self._zygotes and self._zygotes[torch].process.poll() is not None:  # somebody has killed it
+                self._zygotes.pop(torch).close()
             if torch not in self._zygotes:
                 zygote = start_workers(torch, Given(self._folder, given.package))
                 if isinstance(zygote, Zygote):

@@ -22,7 +22,7 @@ from .feedback.errors import InputError
 
 MAX_ZIP = 100_000_000  # bytes; what the platform takes in one upload
 MAX_MEMBERS = 10_000
-MAX_DIRECTORY = 4_000_000  # bytes of a zip's table of contents: 10,000 members with long names
+BYTES_A_MEMBER = 400  # of a zip's table of contents, for each: a long name
 MAX_DEPTH = 20  # folders in folders
 _SHOWN_NAME = 60
 
@@ -54,8 +54,13 @@ def size(count: int) -> str:
     return f"{count / 1_000_000:.1f} MB" if count < 1_000_000_000 else f"{count / 1_000_000_000:.1f} GB"
 
 
-def open_upload(path: Path) -> FolderUpload | ZipUpload:
+def open_upload(path: Path, largest: int = MAX_ZIP, members: int = MAX_MEMBERS) -> FolderUpload | ZipUpload:
     """What lies at a path, to be used in a ``with`` statement.
+
+    Args:
+        path: a folder or a zip.
+        largest: bytes that a zip may have.
+        members: files that a zip may hold.
 
     Raises:
         InputError: no such path, neither a folder nor a zip, or a zip that is damaged or too large.
@@ -71,7 +76,7 @@ def open_upload(path: Path) -> FolderUpload | ZipUpload:
     if not stat.S_ISREG(status.st_mode):
         raise InputError(f"{path}: neither a folder nor a zip archive")
     try:
-        return ZipUpload(path, status.st_size)
+        return ZipUpload(path, status.st_size, largest, members)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
 
@@ -126,18 +131,18 @@ def _kind(entry: os.DirEntry[str]) -> str:
 class ZipUpload:
     """A zip. Members are read by name; nothing is extracted."""
 
-    def __init__(self, path: Path, count: int) -> None:
+    def __init__(self, path: Path, count: int, largest: int = MAX_ZIP, most: int = MAX_MEMBERS) -> None:
         self.path = path
         self.notes: list[str] = []
         self._folders: dict[Where, dict[str, Entry]] = {(): {}}
         self._members: dict[Where, zipfile.ZipInfo] = {}
-        if count > MAX_ZIP:
-            raise InputError(f"{path}: is {size(count)}; at most {size(MAX_ZIP)} are taken")
+        if count > largest:
+            raise InputError(f"{path}: is {size(count)}; at most {size(largest)} are taken")
         self._file = path.open("rb")
         try:
-            self._zip = zipfile.ZipFile(_OneReadCapped(self._file))
-            if len(self._zip.infolist()) > MAX_MEMBERS:
-                raise _too_many()
+            self._zip = zipfile.ZipFile(_OneReadCapped(self._file, most))
+            if len(self._zip.infolist()) > most:
+                raise _too_many(most)
             for member in self._zip.infolist():
                 self._add(member)
         except InputError as error:
@@ -200,13 +205,13 @@ class ZipUpload:
 class _OneReadCapped:
     """A file that refuses one huge read: zipfile reads the whole table of contents at once, before it counts."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
+    def __init__(self, file: IO[bytes], most: int) -> None:
+        self._file, self._most = file, most
         self.seek, self.tell, self.seekable, self.close = file.seek, file.tell, file.seekable, file.close
 
     def read(self, count: int = -1) -> bytes:
-        if count > MAX_DIRECTORY:
-            raise _too_many()
+        if count > BYTES_A_MEMBER * self._most:
+            raise _too_many(self._most)
         return self._file.read(count)
 
 
@@ -222,8 +227,8 @@ def safe_parts(name: str) -> Where:
     return parts
 
 
-def _too_many() -> InputError:
-    return InputError(f"holds too many files; at most {MAX_MEMBERS:,}")
+def _too_many(most: int) -> InputError:
+    return InputError(f"holds too many files; at most {most:,}")
 
 
 def _fits(count: int, cap: int) -> None:

@@ -24,6 +24,7 @@ from ..upload import MAX_ZIP, FolderUpload, UnusableError, Where, ZipUpload, ope
 from .records import Earlier, Handed, Person
 
 METADATA = "submission_metadata.yml"
+MAX_EXPORT, MAX_FILES = 100_000_000_000, 10_000_000  # bytes and files of the zip of a whole class
 MAX_METADATA = 1_000_000_000  # bytes
 _MOST_FILES = 2_000  # that are copied out of a zip, of one submission
 
@@ -47,7 +48,7 @@ class Source:
             return
         folder = Path(tempfile.mkdtemp(prefix="autograder-upload-"))
         try:
-            with open_upload(Path(self.path)) as upload:
+            with open_upload(Path(self.path), MAX_EXPORT, MAX_FILES) as upload:
                 _copy(upload, self.inside, folder)
             yield folder
         finally:
@@ -71,7 +72,7 @@ def read_export(path: Path, assignment: Assignment | None = None) -> Export:
     Raises:
         InputError: no such path, no submission in it, or a metadata file that cannot be read.
     """
-    with open_upload(path) as upload:
+    with open_upload(path, MAX_EXPORT, MAX_FILES) as upload:
         top = _descend(upload)
         found = _read_metadata(upload, top, path)
         known = sorted((entry.name, entry.kind) for entry in upload.entries(top) if not entry.name.startswith("."))
@@ -139,14 +140,11 @@ def _handed(name: str, told: Mapping[str, Any], numbers: Mapping[str, str], slug
         submission=name,
         people=tuple(
             Person(*(_text(_get(person, key)) for key in ("name", "sid", "email")))
-            for person in _get(told, "submitters") or ()
-            if isinstance(person, dict)
+            for person in _list(told, "submitters")
         ),
         created_at=_time(_get(told, "created_at")),
         earlier=tuple(
-            Earlier(_time(_get(one, "created_at")), _number(_get(one, "score")))
-            for one in _get(told, "history") or ()
-            if isinstance(one, dict)
+            Earlier(_time(_get(one, "created_at")), _number(_get(one, "score"))) for one in _list(told, "history")
         ),
         before=None if results is None else _scores(results, numbers, slugs),
         before_total=_number(_get(told, "score")),
@@ -156,10 +154,7 @@ def _handed(name: str, told: Mapping[str, Any], numbers: Mapping[str, str], slug
 def _scores(results: Mapping[str, Any], numbers: Mapping[str, str], slugs: set[str]) -> dict[str, float] | None:
     """Item -> score of a results.json as the platform keeps it."""
     scores: dict[str, float] = {}
-    rows = _get(results, "tests")
-    for row in rows if isinstance(rows, list) else ():
-        if not isinstance(row, dict):
-            continue
+    for row in _list(results, "tests"):
         extra = _get(row, "extra_data")
         slug = _get(extra, "item") if isinstance(extra, dict) else None
         slug = slug if slug in slugs or not slugs else numbers.get(_text(_get(row, "number")))
@@ -185,6 +180,12 @@ def _with_active(handed: Iterable[tuple[Handed, Source]]) -> Iterator[tuple[Hand
 
 def _get(mapping: Mapping[Any, Any], key: str) -> Any:
     return mapping.get(f":{key}", mapping.get(key))
+
+
+def _list(mapping: Mapping[Any, Any], key: str) -> list[dict[Any, Any]]:
+    """The mappings of a list; none where it is something else."""
+    found = _get(mapping, key)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def _text(value: object) -> str:
