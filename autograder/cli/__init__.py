@@ -18,6 +18,7 @@ from .auditing import audit
 from .authoring import new, quiz
 from .building import build, simulate
 from .common import BAD_INPUT, GRADER_FAILED, INTERRUPTED, legal
+from .comparing import similar
 from .documenting import docs
 from .exporting import changes, export
 from .grading import debug, grade
@@ -72,5 +73,5 @@ def main(context: click.Context, home: Path | None) -> None:
 
 for command in (grade, debug, build, simulate, audit, new, quiz, docs, preview):
     main.add_command(command)
-for command in (regrade, changes, export, slots, report, simulate_a_class):
+for command in (regrade, changes, export, slots, report, similar, simulate_a_class):
     main.add_command(command)

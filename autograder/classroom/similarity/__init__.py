@@ -1,0 +1,1 @@
+"""Submissions that are more alike than the handout explains: a place to look, never a verdict."""
