@@ -3,7 +3,8 @@
 One submission needs one job; an audit or a class hundreds, and starting an interpreter would cost more than most of
 them. Nothing of a job outlives it: each runs in a fork of its own. The zygotes, which never run student code, stay.
 
-As a program (``python -I -B host.py ENGINE_PARENT``) it reads one job a line from standard input and answers with one
+As a program (``python -I -B host.py ENGINE_PARENT [FOLDER]``; FOLDER is for its files, and whoever gives it removes it)
+it reads one job a line from standard input and answers with one
 line of JSON: exit code, standard output, standard error. It ends when its input closes.
 """
 
@@ -34,6 +35,7 @@ from autograder.confine import die_with
 from autograder.feedback.errors import GraderError, InputError
 from autograder.nursery import Nursery
 from autograder.pool import Zygote
+from autograder.removal import remove_tree
 from autograder.session import GRADER_FAILED, Job, run
 
 BAD_JOB = 2
@@ -53,12 +55,14 @@ class Host:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._folder: Path | None = None  # ours to remove, since the host may be killed
         self._stopped = False
 
     def run(self, job: Job, seconds: float) -> Answer:
         """Run a job to its end, ``seconds`` at most; a session that takes longer is killed with its host."""
         if self._process is None:
-            command = [sys.executable, "-I", "-B", __file__, str(Path(__file__).parents[1])]
+            self._folder = Path(tempfile.mkdtemp(prefix="autograder-host-"))
+            command = [sys.executable, "-I", "-B", __file__, str(Path(__file__).parents[1]), str(self._folder)]
             threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **threads}
@@ -101,6 +105,9 @@ class Host:
         process, self._process = self._process, None
         if process is not None:
             end(process)
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            remove_tree(folder)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -138,7 +145,8 @@ def _main() -> None:
         # pytest imports most of itself only now; a run without tests does it once for all jobs
         pytest.main(["-c", os.devnull, "--rootdir", "/dev", "--noconftest", "-p", "no:cacheprovider", "-q", os.devnull])
     parent = os.getpid()
-    with contextlib.closing(Nursery()) as nursery:
+    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    with contextlib.closing(Nursery(folder)) as nursery:
         for line in sys.stdin.buffer:
             os.write(1, msgspec.json.encode(_answer(line, parent, nursery)) + b"\n")
 

@@ -25,9 +25,14 @@ _ITEM = re.compile(r"@item\(\s*[\"'](\w+)")
 
 
 class Nursery:
-    """The zygotes that a host keeps; none on systems where a zygote is no use."""
+    """The zygotes that a host keeps; none on systems where a zygote is no use.
 
-    def __init__(self) -> None:
+    Args:
+        place: a folder for its files, for those who may be killed: somebody else removes it. None for one of its own.
+    """
+
+    def __init__(self, place: Path | None = None) -> None:
+        self._place = place
         self._zygotes: dict[bool, Zygote] = {}
         self._digest = b""
         self._folder: Path | None = None
@@ -45,7 +50,7 @@ class Nursery:
         digest = _digest(given)
         if digest != self._digest:
             self.close()
-            self._digest, self._folder = digest, Path(tempfile.mkdtemp(prefix="autograder-given-"))
+            self._digest, self._folder = digest, Path(tempfile.mkdtemp(prefix="autograder-given-", dir=self._place))
             self._folder.chmod(0o755)
             shutil.copytree(given.folder / given.package, self._folder / given.package)
         assert self._folder is not None

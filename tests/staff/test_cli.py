@@ -310,8 +310,8 @@ def test_interrupt_leaves_no_process(tmp_path: Path, temporary: Path, whom: str)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
         try:
             host = wait_until(lambda: children(process.pid))[0]
-            session = wait_until(lambda: children(host))[0]
-            zygote = wait_until(lambda: [p for p in children(session) if b"zygote.py" in command_line(p)])[0]
+            session = wait_until(lambda: [p for p in children(host) if b"host.py" in command_line(p)])[0]
+            zygote = wait_until(lambda: [p for p in children(host) if b"zygote.py" in command_line(p)])[0]
             uid = user_of(zygote, threads=2)
             if whom == "everybody":
                 os.killpg(process.pid, signal.SIGINT)
@@ -339,9 +339,7 @@ def test_interrupted_audit_ends_at_once(tmp_path: Path, temporary: Path, program
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
         try:
             ours = wait_until(lambda: [pid for pid in children(process.pid) if program.encode() in command_line(pid)])
-            theirs = wait_until(lambda: [pid for one in ours for pid in children(one)])
-            if program == "host.py":
-                theirs += wait_until(lambda: [pid for one in theirs for pid in children(one)])  # zygotes of sessions
+            theirs = wait_until(lambda: [pid for one in ours for pid in children(one)])  # sessions and zygotes
             os.killpg(process.pid, signal.SIGINT)
             _, complaint = process.communicate(timeout=END_SECONDS - 1)
             wait_until(lambda: not any(map(is_alive, (*ours, *theirs))))
