@@ -138,14 +138,13 @@ def next_line(descriptor: int, deadline: float) -> bytes | None:
     return bytes(data)
 
 
-def _main() -> None:
+def _main(folder: Path | None = None) -> None:
     import pytest
 
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         # pytest imports most of itself only now; a run without tests does it once for all jobs
         pytest.main(["-c", os.devnull, "--rootdir", "/dev", "--noconftest", "-p", "no:cacheprovider", "-q", os.devnull])
     parent = os.getpid()
-    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else None
     with contextlib.closing(Nursery(folder)) as nursery:
         for line in sys.stdin.buffer:
             os.write(1, msgspec.json.encode(_answer(line, parent, nursery)) + b"\n")
@@ -196,4 +195,4 @@ def _text(file: IO[bytes]) -> str:
 
 
 if __name__ == "__main__":
-    _main()
+    _main(*map(Path, sys.argv[2:]))

@@ -107,7 +107,7 @@ class Zygote:
         Raises:
             GraderError: it does not answer.
         """
-        return self.ask({"do": "sweep all"})["left"]
+        return self.ask({"do": "settle"})["left"]
 
     def close(self) -> None:
         """End it and whatever it forked: within CONTROL_SECONDS, or by SIGKILL."""

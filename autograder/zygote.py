@@ -8,7 +8,7 @@ Things that do not work: forking from the trusted process (its memory holds the 
 (``fork`` with threads hangs in BLAS); ``kill`` by process group (a student's ``setsid`` leaves it).
 
 Requests, one datagram each, JSON: ``{"do": "fork", ...}`` with the worker's socket attached, answered by
-``{"pid": n}``; ``{"do": "sweep", "pid": n, "alone": true}``, answered by ``{"left": n}``; ``{"do": "sweep all"}``,
+``{"pid": n}``; ``{"do": "sweep", "pid": n, "alone": true}``, answered by ``{"left": n}``; ``{"do": "settle"}``,
 answered alike. An answer repeats its request's ``id``. It kills only what it forked.
 """
 
@@ -147,7 +147,7 @@ def _serve(control: socket.socket, live: dict[int, int | None]) -> None:
             if pid != NO_PROCESS:
                 live[pid] = request["cell"]["uid"]
             answer = {"pid": pid}
-        elif request["do"] == "sweep all":
+        elif request["do"] == "settle":
             answer = {"left": sum(sweep(pid, live.pop(pid)) for pid in list(live))}
         else:
             pid = request["pid"]

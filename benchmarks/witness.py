@@ -43,4 +43,5 @@ if __name__ == "__main__":
     parent, file, program = sys.argv[1:4]
     watch(Path(file))
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    sys.argv[1:] = [parent]  # as it would be called
     runpy.run_path(str(Path(parent) / "autograder" / f"{program}.py"), run_name="__main__")
