@@ -88,6 +88,34 @@ def test_every_submission_gets_what_it_deserves(graded: Path) -> None:
     assert len((graded / JOURNAL).read_bytes().splitlines()) == 6
 
 
+HOSTILE = {
+    "hangs": "    while True:\n        pass\n",
+    "eats": "    block = bytearray(1 << 34)\n    return len(block)\n",
+    "forks": "    import os\n\n    while True:\n        os.fork()\n",
+    "ends": "    import os\n\n    os.kill(os.getppid(), 9)\n    os._exit(0)\n",
+}
+
+
+def test_a_hostile_submission_costs_its_own_row(tmp_path: Path) -> None:
+    """Two at a time on warm graders: whoever hangs, eats memory, forks or kills is failed, and nobody beside them."""
+    home = copy_home(tmp_path / "home", budgets="call = 1\ntest = 2\nitem = 4\nrun = 60")
+    for at, (name, body) in enumerate(HOSTILE.items()):
+        write_submission(
+            tmp_path / "class" / name, POCKET, {"alpha.py": alpha(lambda text, b=body: text.replace(DOUBLE, b))}
+        )
+        fine = alpha(lambda text, at=at: f"{text}\n# {at}\n")
+        write_submission(tmp_path / "class" / f"{name}-neighbour", POCKET, {"alpha.py": fine})
+    done = regrade(tmp_path / "class", tmp_path / "grades", home=home)
+    assert done.exit_code == 0, done.output
+    grades = read_grades(tmp_path / "grades")
+    entries = {one.submission: grades.entries[one.content] for one in grades.handed}
+    for name in HOSTILE:
+        assert entries[f"{name}-neighbour"].total == 12.0
+        assert entries[name].status == GRADED
+        assert entries[name].total == 8.0
+        assert entries[name].scores["double"] == 0.0
+
+
 def test_a_second_run_grades_nothing(students: Path, graded: Path) -> None:
     """The journal knows everything."""
     before = (graded / JOURNAL).read_bytes()
