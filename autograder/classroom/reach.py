@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from ..syntax import parse
 
@@ -52,12 +53,13 @@ def reached(files: Mapping[str, bytes], given: Iterable[str], package: str, root
     return frozenset(found)
 
 
-def _imports(source: bytes, package: str) -> list[str] | None:
+@lru_cache(maxsize=256)  # the items of a submission share its files
+def _imports(source: bytes, package: str) -> tuple[str, ...] | None:
     """The files of the package that a file imports; None where it may reach others."""
     try:
         tree = parse(source.decode("utf-8"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []  # nothing of it runs
+        return ()  # nothing of it runs
     found: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -78,4 +80,4 @@ def _imports(source: bytes, package: str) -> list[str] | None:
                 found += [f"{rest.partition('.')[0]}.py"] if rest else []
             elif top not in _CLOSED:
                 return None
-    return found
+    return tuple(found)
