@@ -320,7 +320,7 @@ in_clone() {
   fi
   make_venv "$venv"
   begin "$venv"
-  say "installing packages (about 500 MB on disk)"
+  say "installing packages (about 800 MB on disk)"
   # setuptools comes first, since it builds ours: without a build environment of its own nothing is fetched twice
   install "$venv" pip setuptools || give_up "$venv"
   install "$venv" --no-build-isolation -e ".[staff,dev]" || give_up "$venv"
