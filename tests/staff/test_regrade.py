@@ -99,12 +99,10 @@ HOSTILE = {
 def test_a_hostile_submission_costs_its_own_row(tmp_path: Path) -> None:
     """Two at a time on warm graders: whoever hangs, eats memory, forks or kills is failed, and nobody beside them."""
     home = copy_home(tmp_path / "home", budgets="call = 1\ntest = 2\nitem = 4\nrun = 60")
+    solved = alpha(str)
     for at, (name, body) in enumerate(HOSTILE.items()):
-        write_submission(
-            tmp_path / "class" / name, POCKET, {"alpha.py": alpha(lambda text, b=body: text.replace(DOUBLE, b))}
-        )
-        fine = alpha(lambda text, at=at: f"{text}\n# {at}\n")
-        write_submission(tmp_path / "class" / f"{name}-neighbour", POCKET, {"alpha.py": fine})
+        write_submission(tmp_path / "class" / name, POCKET, {"alpha.py": solved.replace(DOUBLE, body)})
+        write_submission(tmp_path / "class" / f"{name}-neighbour", POCKET, {"alpha.py": f"{solved}\n# {at}\n"})
     done = regrade(tmp_path / "class", tmp_path / "grades", home=home)
     assert done.exit_code == 0, done.output
     grades = read_grades(tmp_path / "grades")
