@@ -170,11 +170,12 @@ def _with_active(handed: Iterable[tuple[Handed, Source]]) -> Iterator[tuple[Hand
 
     everything = list(handed)
     last: dict[str, str] = {}
-    for one, _ in sorted(everything, key=lambda pair: (pair[0].created_at, pair[0].submission)):
+    for one, _ in sorted(everything, key=lambda pair: (_moment(pair[0].created_at), pair[0].submission)):
         for person in one.people:
             last[person.key] = one.submission
     for one, source in everything:
-        active = not one.people or any(last[person.key] == one.submission for person in one.people)
+        known = [person.key for person in one.people if person.key]  # of others nobody knows whether they are one
+        active = not known or any(last[key] == one.submission for key in known)
         yield (one if active else msgspec.structs.replace(one, active=False)), source
 
 
@@ -194,10 +195,19 @@ def _text(value: object) -> str:
 
 def _number(value: object) -> float | None:
     try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+        number = float("nan" if isinstance(value, bool) else value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
         return None
     return number if abs(number) < float("inf") else None  # not NaN either
+
+
+def _moment(text: str) -> float:
+    """Seconds since 1970; before everything where there is no time."""
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return float("-inf")
+    return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
 
 
 def _time(value: object) -> str:

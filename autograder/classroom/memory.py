@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -33,7 +33,7 @@ class Memory:
     def recall(self, keys: Mapping[str, bytes]) -> dict[str, ItemOutcomes]:
         """Item -> outcomes, of those whose key is known."""
         found = {}
-        with self._open() as store:
+        with suppress(sqlite3.Error, msgspec.DecodeError), self._open() as store:  # what is damaged is not known
             for item, key in keys.items():
                 row = store.execute("SELECT outcomes FROM items WHERE key = ?", (key,)).fetchone()
                 if row is not None:
@@ -41,10 +41,10 @@ class Memory:
         return found
 
     def remember(self, outcomes: Mapping[bytes, ItemOutcomes]) -> None:
-        """Keep outcomes by key; what is known already stays."""
+        """Keep outcomes by key; what is known already stays. Where it cannot be written, nothing is kept."""
         if outcomes:
             rows = [(key, msgspec.json.encode(value)) for key, value in outcomes.items()]
-            with self._open() as store:
+            with suppress(sqlite3.Error), self._open() as store:
                 store.executemany("INSERT OR IGNORE INTO items VALUES (?, ?)", rows)
 
     @contextmanager

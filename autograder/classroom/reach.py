@@ -20,7 +20,8 @@ _CLOSED = frozenset(
 )
 _OPENERS = frozenset(
     "__builtins__ __dict__ __file__ __import__ __loader__ __spec__ __subclasses__ DataSource breakpoint compile eval "
-    "exec fromfile genfromtxt getattr globals import_module load loadtxt locals memmap open vars".split()
+    "exec from_file fromfile genfromtxt getattr globals import_module load loadtxt locals memmap open open_memmap _os "
+    "vars".split()
 )
 
 
@@ -65,7 +66,7 @@ def _imports(source: bytes, package: str) -> tuple[str, ...] | None:
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            if node.level > 1:
+            if node.level > 1 or any(alias.name in _OPENERS for alias in node.names):
                 return None
             base = ".".join(filter(None, [package if node.level else "", node.module]))
             modules = [base, *(f"{base}.{alias.name}" for alias in node.names)] if base == package else [base]

@@ -124,6 +124,16 @@ def test_the_last_submission_counts(tmp_path: Path) -> None:
     assert group.active
 
 
+def test_times_are_compared_as_times(tmp_path: Path) -> None:
+    """When clocks change, the later one may have the smaller text; people without a key are not one person."""
+    people = "  :submitters:\n  - {':name': Ada, ':email': ada@example.edu}\n"
+    told = f"a:\n{people}  :created_at: '2026-11-01T01:30:00-07:00'\n"  # 08:30 UTC
+    told += f"b:\n{people}  :created_at: '2026-11-01T01:10:00-08:00'\n"  # 09:10 UTC
+    told += "".join(f"{name}:\n  :submitters:\n  - {{':name': ''}}\n" for name in "cd")
+    export = read_export(make(tmp_path / "export", told, ("a", "b", "c", "d")))
+    assert [handed.submission for handed, _ in export.submissions if handed.active] == ["b", "c", "d"]
+
+
 def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
     """A folder that nobody knows is graded; one that is not there is named."""
     folder = make(tmp_path / "export", EXPORT, ("submission_11", "stray"))
@@ -161,6 +171,7 @@ ODD = [
 ]
 ODD += ["submission_11: {':results': [1], ':history': [1, {':score': .nan}], ':created_at': 5}\n"]
 ODD += ["submission_11: {':results': {tests: {a: 1}}}\n", "submission_11: {':results': {tests: [1, {score: .inf}]}}\n"]
+ODD += [f"submission_11: {{':score': {'9' * 401}}}\n", "submission_11: {':score': true}\n"]
 
 
 @pytest.mark.parametrize("metadata", ODD)

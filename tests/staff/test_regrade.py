@@ -216,6 +216,8 @@ REACHES = {
     "import importlib": {"a.py", "b.py", "c.py"},
     "open('b.py')": {"a.py", "b.py", "c.py"},
     "np.loadtxt('c.py')": {"a.py", "b.py", "c.py"},
+    "from numpy import loadtxt as g": {"a.py", "b.py", "c.py"},
+    "import random\nrandom._os.popen('x')": {"a.py", "b.py", "c.py"},
     "exec('1')": {"a.py", "b.py", "c.py"},
     "__import__('pkg.b')": {"a.py", "b.py", "c.py"},
     "def f():\n    from .missing import x": {"a.py", "missing.py"},
@@ -231,6 +233,17 @@ def test_what_a_file_reaches(source: str) -> None:
 
 def entry(content: str, status: str = GRADED, grader: str = "g") -> Entry:
     return Entry(content, grader, status)
+
+
+def test_a_damaged_memory_costs_time_only(students: Path, graded: Path, tmp_path: Path) -> None:
+    """Garbage behind its first page, or in its place: the verdicts are the same."""
+    memory = (graded / "items.sqlite").read_bytes()
+    damaged = memory[:4096] + b"garbage " * (len(memory) // 8 - 512)
+    for name, content in (("behind", damaged), ("whole", b"no database at all, but some text" * 200)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "items.sqlite").write_bytes(content)
+        assert regrade(students, tmp_path / name).exit_code == 0
+        assert verdicts(tmp_path / name) == verdicts(graded)
 
 
 def test_journal_after_a_crash(tmp_path: Path) -> None:
