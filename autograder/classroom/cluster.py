@@ -2,7 +2,7 @@
 
 A task only supervises: what a student wrote runs in workers of the grader, confined, under users of their own. So no
 task can hang or crash for what was handed in; when a machine dies, the scheduler gives its tasks to another one. On
-this machine the cluster lies in this process and opens no port.
+this machine the cluster lies in this process; only its status pages listen, on the loopback.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .records import FAILED, Entry
 
 Task = tuple[str, Source]  # content, and where it lies
 RETRIES = 3  # of a task whose machine died, or has another version
+LOOPBACK = "127.0.0.1:0"  # for Dask's status pages, which cannot be left out
 CONNECT = 20.0  # seconds for a scheduler to answer
 _LOOK = 1.0  # seconds between two looks at whether the scheduler lives
 _AHEAD = 3  # tasks a thread that wait at the scheduler: a class of any size takes no memory
@@ -106,7 +107,12 @@ def local_cluster(setup: Setup, grader: Grader) -> Iterator[Cluster]:
     try:
         with (
             LocalCluster(
-                n_workers=1, threads_per_worker=setup.jobs, processes=False, dashboard_address=None, memory_limit=0
+                n_workers=1,
+                threads_per_worker=setup.jobs,
+                processes=False,
+                memory_limit=0,
+                dashboard_address=LOOPBACK,
+                worker_dashboard_address=LOOPBACK,
             ) as cluster,
             Client(cluster) as client,
         ):
