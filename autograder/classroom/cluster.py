@@ -13,6 +13,7 @@ import queue
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from ..feedback.errors import GraderError, InputError
@@ -33,6 +34,8 @@ _lock = threading.Lock()
 
 def grade_task(setup: Setup, content: str, source: Source, grader: str) -> Entry:
     """One task, on whichever machine: its grader starts with the first one and stays warm."""
+    if not Path(source.path).exists():
+        return Entry(content, grader, FAILED, output=f"{source.path} is not there on the machine that should grade it")
     with _lock:
         if setup not in _graders:
             _graders[setup] = Grader(setup)

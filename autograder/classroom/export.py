@@ -21,7 +21,7 @@ from ..feedback.assignment import Assignment
 from ..feedback.errors import InputError
 from ..removal import remove_tree
 from ..upload import MAX_ZIP, FolderUpload, UnusableError, Where, ZipUpload, open_upload
-from .records import Earlier, Handed, Person
+from .records import Earlier, Handed, Person, moment
 
 METADATA = "submission_metadata.yml"
 MAX_EXPORT, MAX_FILES = 100_000_000_000, 10_000_000  # bytes and files of the zip of a whole class
@@ -108,16 +108,16 @@ def _descend(upload: FolderUpload | ZipUpload) -> Where:
     top: Where = ()
     while True:
         entries = [entry for entry in upload.entries(top) if entry.name != "__MACOSX" and entry.name[0] != "."]
-        if len(entries) != 1 or entries[0].kind != "folder" or not _holds_folders(upload, (*top, entries[0].name)):
+        if len(entries) != 1 or entries[0].kind != "folder" or not _is_around(upload, (*top, entries[0].name)):
             return top
         top = (*top, entries[0].name)
 
 
-def _holds_folders(upload: FolderUpload | ZipUpload, where: Where) -> bool:
-    entries = list(upload.entries(where))
-    return any(entry.name == METADATA for entry in entries) or all(
-        entry.kind == "folder" or entry.name.endswith(".zip") for entry in entries
-    )
+def _is_around(upload: FolderUpload | ZipUpload, where: Where) -> bool:
+    """Whether a lone folder holds a class, and is not itself the only submission of one."""
+    entries = [entry for entry in upload.entries(where) if entry.name != "__MACOSX" and entry.name[0] != "."]
+    submissions = [entry for entry in entries if entry.kind == "folder" or entry.name.endswith(".zip")]
+    return any(entry.name == METADATA for entry in entries) or (len(submissions) > 1 and submissions == entries)
 
 
 def _read_metadata(upload: FolderUpload | ZipUpload, top: Where, path: Path) -> dict[str, Mapping[str, Any]]:
@@ -170,7 +170,7 @@ def _with_active(handed: Iterable[tuple[Handed, Source]]) -> Iterator[tuple[Hand
 
     everything = list(handed)
     last: dict[str, str] = {}
-    for one, _ in sorted(everything, key=lambda pair: (_moment(pair[0].created_at), pair[0].submission)):
+    for one, _ in sorted(everything, key=lambda pair: (moment(pair[0].created_at), pair[0].submission)):
         for person in one.people:
             last[person.key] = one.submission
     for one, source in everything:
@@ -190,7 +190,7 @@ def _list(mapping: Mapping[Any, Any], key: str) -> list[dict[Any, Any]]:
 
 
 def _text(value: object) -> str:
-    return "" if value is None else str(value)
+    return str(value) if isinstance(value, (str, int, float)) else ""  # nothing that an alias could make endless
 
 
 def _number(value: object) -> float | None:
@@ -199,15 +199,6 @@ def _number(value: object) -> float | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return number if abs(number) < float("inf") else None  # not NaN either
-
-
-def _moment(text: str) -> float:
-    """Seconds since 1970; before everything where there is no time."""
-    try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        return float("-inf")
-    return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
 
 
 def _time(value: object) -> str:

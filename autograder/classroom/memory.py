@@ -12,23 +12,32 @@ from pathlib import Path
 
 import msgspec
 
+from ..feedback.errors import InputError
 from ..recall import ItemOutcomes
 
 _WAIT = 60.0  # seconds for another writer
 
 
 class Memory:
-    """A file of outcomes; made when it is not there, or is none."""
+    """A file of outcomes; made when it is not there, or is none.
+
+    Raises:
+        InputError: it cannot be used now.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            with self._open() as store:
-                store.execute("CREATE TABLE IF NOT EXISTS items (key BLOB PRIMARY KEY, outcomes BLOB) WITHOUT ROWID")
-        except sqlite3.DatabaseError:
+            self._make()
+        except sqlite3.OperationalError as error:  # locked, or a full disk: others may be using it
+            raise InputError(f"cannot use {path}: {error}") from None
+        except sqlite3.DatabaseError:  # it is none
             path.unlink(missing_ok=True)
-            with self._open() as store:
-                store.execute("CREATE TABLE IF NOT EXISTS items (key BLOB PRIMARY KEY, outcomes BLOB) WITHOUT ROWID")
+            self._make()
+
+    def _make(self) -> None:
+        with self._open() as store:
+            store.execute("CREATE TABLE IF NOT EXISTS items (key BLOB PRIMARY KEY, outcomes BLOB) WITHOUT ROWID")
 
     def recall(self, keys: Mapping[str, bytes]) -> dict[str, ItemOutcomes]:
         """Item -> outcomes, of those whose key is known."""

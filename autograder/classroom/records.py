@@ -14,8 +14,10 @@ a later run did not, the verdict counts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TypeVar
 
@@ -245,6 +247,15 @@ def write_grades(folder: Path, grades: Grades) -> None:
 def lines_of(structs: Iterable[msgspec.Struct]) -> bytes:
     """Structs as JSON, a line each."""
     return msgspec.json.Encoder().encode_lines(structs)
+
+
+def moment(text: str) -> float:
+    """Seconds since 1970 of a time as records have it; before everything where there is none."""
+    try:
+        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return -math.inf
+    return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp()
 
 
 def read_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:

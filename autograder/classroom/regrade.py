@@ -98,8 +98,8 @@ def regrade(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot write {out}: {error.strerror}") from None
-    jobs = jobs or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else jobs or os.cpu_count() or 1
-    own = Setup(str(home), "" if secret is None else str(secret.resolve()), str(out.resolve() / MEMORY), jobs)
+    key = "" if secret is None else str(secret.resolve())
+    own = Setup(str(home), key, str(out.resolve() / MEMORY), jobs or _cores())
     grader = Grader(own)
     try:
         whole = grader.digests.whole
@@ -198,6 +198,10 @@ def _pages(folder: Path) -> dict[str, str]:
         if named:
             found[named.group(1)] = path.stem
     return found
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _json(struct: msgspec.Struct) -> bytes:

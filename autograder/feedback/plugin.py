@@ -280,12 +280,16 @@ def _stop_at_an_untouched_stub(session: GradedSession, case: Case, tests: Path) 
             raise UntouchedError(text)
 
 
+class TorchMissing(pytest.skip.Exception):  # type: ignore[name-defined,misc]
+    """Our own skip, on a laptop without PyTorch. Any other one of a graded test is a fault."""
+
+
 def _skip_without_torch(session: GradedSession, case: Case) -> None:
     """A laptop may do without PyTorch until the part that needs it. Grading has its own."""
     if session.assignment.by_slug[case.item].torch and session.inline:
         if find_spec("torch") is None:
             part = next(part.number for part in session.assignment.parts if part.torch)
-            pytest.skip(f"torch is not installed (needed from part {part} on)")
+            raise TorchMissing(f"torch is not installed (needed from part {part} on)")
         load_torch()  # before the student's time counts: a cold disk may need half a minute
 
 
@@ -310,7 +314,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         return report  # type: ignore[return-value]
     if isinstance(error, UntouchedError):
         outcome = Outcome(scores.NOT_STARTED, 0.0, str(error))
-    elif isinstance(error, pytest.skip.Exception) and call.when == "setup" and session.inline:
+    elif isinstance(error, TorchMissing):
         outcome = Outcome(scores.SKIPPED, 0.0, f"skipped: {error}")
     elif call.when == "call":
         outcome = outcome_of(session, item, case, error)

@@ -134,6 +134,24 @@ def test_times_are_compared_as_times(tmp_path: Path) -> None:
     assert [handed.submission for handed, _ in export.submissions if handed.active] == ["b", "c", "d"]
 
 
+@pytest.mark.parametrize("files", [["ada/pocket/alpha.py"], ["ada/alpha.py"], ["ada/.keep"]])
+def test_a_class_of_one(tmp_path: Path, files: list[str]) -> None:
+    """A lone folder is a submission, not what is around them."""
+    for name in files:
+        (tmp_path / "class" / name).parent.mkdir(parents=True)
+        (tmp_path / "class" / name).write_text("", encoding="utf-8")
+    assert [handed.submission for handed, _ in read_export(tmp_path / "class").submissions] == ["ada"]
+
+
+def test_a_name_that_is_no_text_is_none(tmp_path: Path) -> None:
+    """Lists of lists of lists, by YAML's aliases: nothing of it is written out."""
+    bomb = "x: &a0 [1, 1, 1, 1, 1, 1, 1, 1]\n"
+    bomb += "".join(f"y{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 8)}]\n" for n in range(1, 12))
+    told = f"{bomb}submission_11:\n  :submitters:\n  - :name: *a11\n"
+    export = read_export(make(tmp_path / "export", told))
+    assert export.submissions[0][0].people == (Person(),)
+
+
 def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
     """A folder that nobody knows is graded; one that is not there is named."""
     folder = make(tmp_path / "export", EXPORT, ("submission_11", "stray"))

@@ -342,6 +342,25 @@ items = [{slug = "deep", title = "Depth", title_zh = "D", points = 1, file = "wo
     assert project.run().states["test_deep"] == scores.PASSED
 
 
+def test_a_skip_before_the_test_is_a_fault_of_ours(project: Project) -> None:
+    """Only a laptop's lack of PyTorch skips a graded test: a fixture that does would hide what is not tested."""
+    project.public(
+        THREE
+        + """
+    import pytest
+
+    @pytest.fixture
+    def moody():
+        pytest.skip("not today")
+
+    @item("total")
+    def test_moody(student, moody):
+        pass
+"""
+    )
+    assert project.run().states["test_moody"] == scores.GRADER_ERROR
+
+
 def test_plain_tests_are_left_alone(project: Project) -> None:
     """A test without @item and student passes, fails and is skipped as pytest has it, without a score card."""
     project.public("""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,10 +11,12 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from autograder.classroom.cluster import grade_task
 from autograder.classroom.digests import GraderDigests
 from autograder.classroom.export import Source
 from autograder.classroom.grader import Grader, Setup
 from autograder.classroom.journal import open_journal
+from autograder.classroom.memory import Memory
 from autograder.classroom.reach import reached
 from autograder.classroom.records import FAILED, GRADED, JOURNAL, REFUSED, Entry, read_grades
 from autograder.cli import main
@@ -244,6 +247,28 @@ def test_a_damaged_memory_costs_time_only(students: Path, graded: Path, tmp_path
         (tmp_path / name / "items.sqlite").write_bytes(content)
         assert regrade(students, tmp_path / name).exit_code == 0
         assert verdicts(tmp_path / name) == verdicts(graded)
+
+
+def test_a_memory_in_use_is_not_thrown_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that others have locked is no damaged one."""
+    monkeypatch.setattr("autograder.classroom.memory._WAIT", 0.05)
+    path = tmp_path / "items.sqlite"
+    Memory(path)
+    before = path.read_bytes()
+    with sqlite3.connect(path) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(InputError, match="locked"):
+            Memory(path)
+    other.close()
+    assert path.read_bytes() == before
+
+
+def test_a_machine_without_the_export_says_so() -> None:
+    """No verdict, and no zero: it did not see what was handed in."""
+    entry = grade_task(Setup(str(POCKET)), "c", Source("/nowhere/export.zip", ("e", "submission_1")), "g")
+    assert entry.status == FAILED
+    assert "/nowhere/export.zip is not there" in entry.output
 
 
 def test_journal_after_a_crash(tmp_path: Path) -> None:

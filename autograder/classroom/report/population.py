@@ -14,14 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...feedback import scores
-from ..records import FAILED, GRADED, REFUSED, Entry, Grades, Handed, ItemFacts, Outline, Person, Row
+from ..records import FAILED, GRADED, REFUSED, Entry, Grades, Handed, ItemFacts, Outline, Person, Row, moment
 
 NOT_HANDED_IN, NOT_GRADED = "not handed in", "not graded"
 STATUSES = (GRADED, REFUSED, FAILED, NOT_GRADED, NOT_HANDED_IN)
@@ -132,11 +131,11 @@ def populate(grades: Grades) -> Population:
     active = list(grades.active())
     latest: dict[str, tuple[float, int, Person]] = {}
     for at, (handed, _) in enumerate(active):
-        moment = _moment(handed.created_at)
+        when = moment(handed.created_at)
         for person in handed.people or (Person(),):
             key = f"person {person.key}" if person.key else f"unnamed {at}"
-            if key not in latest or moment >= latest[key][0]:
-                latest[key] = (moment, at, person)
+            if key not in latest or when >= latest[key][0]:
+                latest[key] = (when, at, person)
     sizes: dict[int, int] = {}
     for _, at, _ in latest.values():
         sizes[at] = sizes.get(at, 0) + 1
@@ -153,12 +152,3 @@ def _submission(handed: Handed, entry: Entry | None, students: int) -> Submissio
         status = NOT_GRADED if handed.content else NOT_HANDED_IN
     rows = {} if entry is None else {row.item: row for row in entry.rows}
     return Submission(handed, entry, status, rows, students)
-
-
-def _moment(text: str) -> float:
-    """Seconds since 1970; before everything where there is no time."""
-    try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        return -math.inf
-    return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from ...feedback.assignment import load_assignment
 from .page import as_csv, page
-from .pairs import RARE, RARE_SHARE, Copied, Pair, alike, copied, same_binaries
+from .pairs import Copied, Pair, alike, copied, rare_limit, same_binaries
 from .works import Tell, Work, published, works
 
 
@@ -29,7 +28,7 @@ class Compared:
         counts: Counter[int] = Counter()
         for work in self.works:
             counts.update({key for prints in work.prints.values() for key in prints.lines})
-        most = max(RARE, math.ceil(RARE_SHARE * len(self.works)))
+        most = rare_limit(self.works)
         rare = {key: count for key, count in counts.items() if count <= most and key not in self.common}
         return page(self.works, self.pairs, self.binaries, self.copied, rare)
 

@@ -51,7 +51,7 @@ def fingerprints(source: str) -> Prints:
         hashes = hashes * _BASE + codes[at : at + count]
     hashes ^= hashes >> np.uint64(29)
     found: dict[int, list[tuple[int, int]]] = {}
-    line_of = _lines(source, offsets)
+    line_of = _LineOf(source, offsets)
     for at in _winnowed(hashes):
         found.setdefault(int(hashes[at]), []).append((line_of(at), line_of(at + LENGTH - 1)))
     return Prints({key: tuple(places) for key, places in found.items()})
@@ -66,7 +66,7 @@ def _winnowed(hashes: NDArray[np.uint64]) -> list[int]:
     return [int(place) for place in np.unique(places)]
 
 
-class _lines:  # noqa: N801 - it is used as a function
+class _LineOf:
     """From a place in the filtered text to a line of the source."""
 
     def __init__(self, source: str, offsets: NDArray[np.int64]) -> None:

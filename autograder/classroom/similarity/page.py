@@ -6,6 +6,7 @@ import html
 from collections.abc import Sequence
 
 from ... import gradescope
+from ..report.text import safe
 from ..tables import csv_bytes
 from .pairs import LEAST, RARE, RARE_SHARE, SHARE, Copied, Pair
 from .works import Work
@@ -41,11 +42,9 @@ def page(
     )
     table = f"<table><tr>{_heads('', 'first', 'second', 'shared', 'of first', 'of second', 'files')}</tr>{rows}</table>"
     sides = "".join(_side_by_side(at, works, pair, rare) for at, pair in enumerate(pairs[:SIDE_BY_SIDE], start=1))
-    same = "".join(
-        f"<li>{_safe(file)}: {', '.join(_who(works[at]) for at in places)}</li>" for file, places in binaries
-    )
+    same = "".join(f"<li>{safe(file)}: {', '.join(_who(works[at]) for at in places)}</li>" for file, places in binaries)
     text = "".join(
-        f"<tr><td>{_who(works[one.work])}<td>{_safe(one.name)}<td class=n>{one.of_published:.0%}"
+        f"<tr><td>{_who(works[one.work])}<td>{safe(one.name)}<td class=n>{one.of_published:.0%}"
         f"<td class=n>{one.of_work:.0%}</tr>"
         for one in copied
     )
@@ -82,12 +81,12 @@ def _heads(*names: str) -> str:
 
 
 def _files(pair: Pair) -> str:
-    return "<br>".join(f"{_safe(a)} / {_safe(b)}: {n}" for a, b, n in pair.files)
+    return "<br>".join(f"{safe(a)} / {safe(b)}: {n}" for a, b, n in pair.files)
 
 
 def _who(work: Work) -> str:
-    term = f" ({_safe(work.name)})" if work.earlier else ""
-    return f"{_safe(work.who)}{term}"
+    term = f" ({safe(work.name)})" if work.earlier else ""
+    return f"{safe(work.who)}{term}"
 
 
 def _side_by_side(at: int, works: Sequence[Work], pair: Pair, rare: dict[int, int]) -> str:
@@ -96,7 +95,7 @@ def _side_by_side(at: int, works: Sequence[Work], pair: Pair, rare: dict[int, in
     for file_a, file_b, _ in pair.files[:4]:
         both = {key for key in first.prints[file_a].hashes & second.prints[file_b].hashes if key in rare}
         halves = "".join(
-            f"<div>{_safe(file)}<pre>{_marked(work, file, both)}</pre></div>"
+            f"<div>{safe(file)}<pre>{_marked(work, file, both)}</pre></div>"
             for work, file in ((first, file_a), (second, file_b))
         )
         shown.append(f"<div class=two>{halves}</div>")
@@ -113,10 +112,5 @@ def _marked(work: Work, file: str, both: set[int]) -> str:
         if number != last + 1:
             said.append("<span>…</span>")
         last, element = number, "b" if number in marked else "span"
-        said.append(f"<{element}>{number:4d}  {_safe(lines[number - 1], spaces=True)}</{element}>")
+        said.append(f"<{element}>{number:4d}  {html.escape(gradescope.clean(lines[number - 1]))}</{element}>")
     return "".join(said)
-
-
-def _safe(text: str, spaces: bool = False) -> str:
-    clean = gradescope.clean(text).replace("\n", " ")
-    return html.escape(clean if spaces else " ".join(clean.split()))

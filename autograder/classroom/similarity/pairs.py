@@ -56,6 +56,11 @@ class Copied:
     of_published: float
 
 
+def rare_limit(works: Sequence[Work]) -> int:
+    """How many of these works may have a fingerprint that is rare."""
+    return max(RARE, math.ceil(RARE_SHARE * len(works)))
+
+
 def alike(works: Sequence[Work], common: frozenset[int] = frozenset()) -> list[Pair]:
     """The pairs of a class, most alike first. Works of the same people are not compared.
 
@@ -69,7 +74,7 @@ def alike(works: Sequence[Work], common: frozenset[int] = frozenset()) -> list[P
         for file, prints in work.prints.items():
             for key in prints.lines:
                 holders.setdefault(key, []).append((at, file))
-    most = max(RARE, math.ceil(RARE_SHARE * len(works)))
+    most = rare_limit(works)
     own: Counter[int] = Counter()
     shared: dict[tuple[int, int], Counter[tuple[str, str]]] = {}
     for key, places in holders.items():
